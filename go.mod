@@ -1,0 +1,3 @@
+module github.com/evenkeel-go/evenkeel
+
+go 1.26.0
