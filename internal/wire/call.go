@@ -1,0 +1,138 @@
+package wire
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/evenkeel-go/evenkeel/internal/resp"
+)
+
+// The states of a Call in a conn's reply order. Whoever wins the compare-and-swap away from pending owns what follows.
+const (
+	pending   uint32 = iota // its caller waits
+	done                    // its replies or its error are in place, a signal is on its way (or it is the reader's own)
+	leading                 // its caller has been handed the reader role
+	abandoned               // a tombstone: the conn owns it and frees it
+)
+
+// maxKeptScratch bounds the encoding buffer that a pooled Call keeps, in bytes.
+const maxKeptScratch = 4 << 10
+
+// A Call is one request on its way: the bytes of one or more commands and, afterwards, their replies. Get one with NewCall,
+// fill it with Command or Raw, and hand it to [Conn.RoundTrip]. A Call is used by one goroutine.
+type Call struct {
+	state atomic.Uint32
+	ch    chan struct{} // one slot: signals done or leading, never both at once
+	next  *Call         // reply order, or the reader's list of callers to wake
+
+	buf  []byte // encoded commands, owned
+	ext  []byte // encoded commands, borrowed from the caller until RoundTrip has copied them
+	want int    // replies owed in all
+	got  int    // replies that have come
+
+	at       int64 // enqueued, nanoseconds since the conn was born
+	deadline int64 // the conn times the call out then; 0: the caller's context does
+	due      int64 // unanswered by then, the conn has stalled; 0: never (it may wait on the server for ever)
+	end      int64 // position of its last byte in the conn's write stream
+	size     int64 // its bytes in the write stream
+
+	one  resp.Value
+	many []resp.Value // replies when want > 1
+	err  error
+
+	pump   *pump            // a long pipeline that is sent in windows; nil for all else
+	reads  bool             // its caller holds, or held, the reader role
+	onLost func(resp.Value) // told of a reply that came after the caller had left
+}
+
+var calls = sync.Pool{New: func() any { return &Call{ch: make(chan struct{}, 1)} }}
+
+// NewCall returns an empty Call from a pool.
+func NewCall() *Call { return calls.Get().(*Call) } //nolint:errcheck // the pool holds nothing else
+
+// Free gives the Call back. Only a Call that RoundTrip returned without an error, or that was never sent, may be freed.
+func (k *Call) Free() {
+	if cap(k.buf) > maxKeptScratch {
+		k.buf = nil
+	}
+	k.buf = k.buf[:0]
+	k.ext, k.want, k.got, k.next = nil, 0, 0, nil
+	k.deadline, k.due = 0, 0
+	k.one, k.many, k.err, k.pump, k.reads, k.onLost = resp.Value{}, nil, nil, nil, false, nil
+	k.size = 0
+	k.state.Store(pending)
+	calls.Put(k)
+}
+
+// Command appends one command. The arguments do not escape. On an error the Call is as before.
+func (k *Call) Command(args []any) error {
+	b, err := resp.AppendCommand(k.buf, args)
+	if err != nil {
+		return err
+	}
+	k.buf = b
+	k.want++
+	return nil
+}
+
+// Words appends one command made of strings.
+func (k *Call) Words(words ...string) {
+	k.buf = resp.AppendArrayHeader(k.buf, len(words))
+	for _, w := range words {
+		k.buf = resp.AppendBulkString(k.buf, w)
+	}
+	k.want++
+}
+
+// Raw sets n encoded commands that the caller keeps owning: b is not read any more once RoundTrip has returned.
+// Into takes the slice that the replies are appended to; it belongs to the Call until RoundTrip returns without an error.
+func (k *Call) Raw(b []byte, n int, into []resp.Value) {
+	k.ext, k.want, k.many = b, n, into
+}
+
+// Reply is the reply to a Call of one command.
+func (k *Call) Reply() *resp.Value { return &k.one }
+
+// Replies are those to a Call of several commands, in order, and become the caller's.
+func (k *Call) Replies() []resp.Value {
+	r := k.many
+	k.many = nil
+	return r
+}
+
+// OnLost has f told of each reply that comes after the caller has left: f is called by whoever reads then and must not block.
+func (k *Call) OnLost(f func(resp.Value)) { k.onLost = f }
+
+// Bytes reports the encoded size so far.
+func (k *Call) Bytes() int { return len(k.buf) + len(k.ext) }
+
+// slot is where the next reply goes.
+func (k *Call) slot() *resp.Value {
+	if k.want == 1 && k.many == nil {
+		return &k.one
+	}
+	if len(k.many) == cap(k.many) {
+		// Grown with what arrives: a long pipeline whose conn dies early costs little.
+		grown := make([]resp.Value, len(k.many), max(min(k.want, 512), 2*cap(k.many)))
+		copy(grown, k.many)
+		k.many = grown
+	}
+	return &k.many[:len(k.many)+1][len(k.many)]
+}
+
+// accept counts the reply that was parsed into slot and reports whether it was the last one owed.
+func (k *Call) accept() bool {
+	if k.many != nil {
+		k.many = k.many[:len(k.many)+1]
+	}
+	k.got++
+	return k.got == k.want
+}
+
+// leave makes the Call a tombstone and reports whether it could: false means that a signal has been or is being sent.
+func (k *Call) leave() bool { return k.state.CompareAndSwap(pending, abandoned) }
+
+// deliver makes the Call's outcome visible to its caller, who must then be signalled. It reports false for a tombstone.
+func (k *Call) deliver() bool { return k.state.CompareAndSwap(pending, done) }
+
+func (k *Call) signal() { k.ch <- struct{}{} } // never blocks: one slot, at most one signal under way

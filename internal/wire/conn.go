@@ -1,0 +1,318 @@
+package wire
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel/internal/resp"
+)
+
+// Options are what a Conn needs to know beyond its socket.
+type Options struct {
+	StallTimeout time.Duration // the oldest reply may be this late before the conn counts as stalled; 0: never
+	MaxQueue     int           // replies owed at most; 0: 16384
+	MaxQueueSize int           // bytes waiting to be written at most; 0: 16 MiB
+	ProbeAfter   time.Duration // a conn without traffic for this long is peeked at before its next use; 0: 1 s
+	Limits       resp.Limits   // of a reply
+
+	OnPush  func(*Conn, resp.Value) // an out-of-band message (RESP3 push); called by whoever reads, must not block
+	OnStall func(*Conn)             // called once per stall, on its own goroutine
+	OnClose func(*Conn, error)      // called once, on its own goroutine, after the socket is closed
+}
+
+const (
+	defaultMaxQueue     = 16384
+	defaultMaxQueueSize = 16 << 20
+	defaultProbeAfter   = time.Second
+)
+
+// A Conn is one socket after its handshake. All methods may be called concurrently.
+type Conn struct {
+	opts  Options
+	tr    transport
+	info  Info
+	born  time.Time
+	owed  atomic.Int32 // replies owed, tombstones included; changed under mu
+	state atomic.Uint32
+
+	mu       sync.Mutex
+	wbuf     *[]byte // encoded, not yet written; nil when empty
+	spare    *[]byte // the other half of the double buffer
+	appended int64   // bytes ever appended to wbuf
+	handed   int64   // bytes ever handed to a write, so that they may have reached the server
+	first    *Call   // calls that the reader has not yet taken over
+	last     *Call
+	flushing bool
+	flusher  *Call // the caller who flushes; nil when a transient goroutine does
+	reading  bool
+	watching bool // the watch timer is set
+	look     bool // the reader must look at what is overdue
+	readBy   int64
+	lastUse  int64
+	err      error         // set once: why the conn takes no more
+	room     chan struct{} // closed when the queue has room again; nil when nobody waits for that
+	drained  []func(error) // called once nothing is owed
+	watch    *time.Timer
+	closed   chan struct{} // closed when the socket is
+
+	// Owned by the holder of the reader role.
+	head   *Call // oldest first
+	tail   *Call
+	parser resp.Parser
+	rbuf   *[]byte
+	trash  resp.Value
+	skip   bool // the value in the parser is one that nobody wants
+}
+
+// Conn states for the owner's choice; the truth about errors is under mu.
+const (
+	healthy uint32 = iota
+	stalled
+	broken
+)
+
+// Info is what the dial and the handshake learned.
+type Info struct {
+	ID       int64  // CLIENT ID; 0 when the server would not say
+	Protocol int    // 2 or 3
+	Server   string // "redis", "valkey", … as HELLO says; empty on RESP2
+	Version  string // empty on RESP2
+	Timings  Timings
+}
+
+// Timings are how long each phase of a dial took; a phase that did not happen took 0.
+type Timings struct {
+	Resolve, Connect, TLS, Handshake time.Duration
+	Resumed                          bool // the TLS session was resumed
+}
+
+func newConn(nc net.Conn, opts Options) *Conn {
+	if opts.MaxQueue == 0 {
+		opts.MaxQueue = defaultMaxQueue
+	}
+	if opts.MaxQueueSize == 0 {
+		opts.MaxQueueSize = defaultMaxQueueSize
+	}
+	if opts.ProbeAfter == 0 {
+		opts.ProbeAfter = defaultProbeAfter
+	}
+	c := &Conn{opts: opts, tr: newTransport(nc), born: time.Now(), closed: make(chan struct{})}
+	c.parser.SetLimits(opts.Limits)
+	c.watch = time.AfterFunc(time.Hour, c.onWatch)
+	c.watch.Stop()
+	return c
+}
+
+// now is nanoseconds since the conn was born: one clock reading, no wall clock.
+func (c *Conn) now() int64 { return int64(time.Since(c.born)) }
+
+// Info is what the handshake learned.
+func (c *Conn) Info() Info { return c.info }
+
+// Owed is the number of replies owed, those of callers that left included.
+func (c *Conn) Owed() int { return int(c.owed.Load()) }
+
+// Stalled reports whether the oldest reply is overdue. A conn whose replies come after all is no longer stalled.
+func (c *Conn) Stalled() bool { return c.state.Load() == stalled }
+
+// Usable reports whether the conn takes work: neither stalled nor broken.
+func (c *Conn) Usable() bool { return c.state.Load() == healthy }
+
+// Err is why the conn takes no more work, nil while it does.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Done is closed once the socket is closed.
+func (c *Conn) Done() <-chan struct{} { return c.closed }
+
+// RoundTrip sends the call and waits for its replies. It returns when they are there, when ctx ends, when timeout has passed
+// (0: ctx alone bounds it) or when the conn fails, whichever is first; see the error types for what each means.
+//
+// After an error the Call belongs to the conn or to nobody and must not be touched; without one it is the caller's again.
+// stall is how late the reply may be before the conn counts as stalled: 0 takes Options.StallTimeout, a negative value never.
+func (c *Conn) RoundTrip(ctx context.Context, k *Call, timeout, stall time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		k.Free()
+		return &LeftError{Cause: err}
+	}
+	c.mu.Lock()
+	now := c.now()
+	if timeout > 0 {
+		k.deadline = now + int64(timeout)
+	}
+	if c.err != nil || c.fullLocked(k) || c.longIdleLocked(now) {
+		if err := c.admitLocked(ctx, k); err != nil { // unlocks on an error
+			k.Free()
+			return err
+		}
+		now = c.now()
+	}
+	c.setDueLocked(k, now, stall)
+	var w *[]byte
+	lead := c.appendLocked(k)
+	if lead {
+		c.flusher = k
+		if int(c.owed.Load()) == k.want {
+			w = c.takeLocked() // alone: write at once
+		}
+	}
+	c.mu.Unlock()
+	if lead && c.flush(k, w) {
+		return c.read(ctx, k)
+	}
+	return c.wait(ctx, k)
+}
+
+// setDueLocked stamps the call and makes sure that the watch timer is set.
+func (c *Conn) setDueLocked(k *Call, now int64, stall time.Duration) {
+	k.at = now
+	c.lastUse = now
+	if stall == 0 {
+		stall = c.opts.StallTimeout
+	}
+	if stall > 0 {
+		k.due = now + int64(stall)
+	}
+	if !c.watching {
+		at := firstOf(k.deadline, k.due)
+		if at == 0 {
+			at = now + int64(idleLook)
+		}
+		c.watching = true
+		c.watch.Reset(time.Duration(at - now))
+	}
+}
+
+// firstOf is the earlier of two moments of which 0 means never.
+func firstOf(a, b int64) int64 {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// appendLocked puts the call in the order and its bytes in the write buffer. It reports whether the
+// caller has become the flusher.
+func (c *Conn) appendLocked(k *Call) bool {
+	if c.wbuf == nil {
+		if c.wbuf, c.spare = c.spare, nil; c.wbuf == nil {
+			c.wbuf = getWriteBuffer()
+		}
+	}
+	w := append(*c.wbuf, k.buf...)
+	if k.ext != nil {
+		w = append(w, k.ext...)
+		k.ext = nil
+	}
+	k.size = int64(len(w) - len(*c.wbuf))
+	c.appended += k.size
+	*c.wbuf = w
+	k.end = c.appended
+	if c.last == nil {
+		c.first = k
+	} else {
+		c.last.next = k
+	}
+	c.last = k
+	c.owed.Add(int32(k.want)) //nolint:gosec // bounded by MaxQueue
+	if c.flushing {
+		return false
+	}
+	c.flushing = true
+	return true
+}
+
+// fullLocked reports whether the queue has no room for the call. An empty queue takes any call.
+func (c *Conn) fullLocked(k *Call) bool {
+	owed := int(c.owed.Load())
+	if owed == 0 {
+		return false
+	}
+	if owed+k.want > c.opts.MaxQueue {
+		return true
+	}
+	return c.wbuf != nil && len(*c.wbuf)+k.Bytes() > c.opts.MaxQueueSize
+}
+
+// longIdleLocked reports whether the conn has been quiet for so long that its peer may have gone.
+func (c *Conn) longIdleLocked(now int64) bool {
+	return now-c.lastUse > int64(c.opts.ProbeAfter) && c.owed.Load() == 0 && !c.reading && !c.flushing
+}
+
+// admitLocked is the slow way in: it peeks at a long-idle conn and waits for room in a full queue, within ctx and the call's
+// own deadline. It returns with the lock held and nil, or without the lock and an error; nothing has been sent then.
+func (c *Conn) admitLocked(ctx context.Context, k *Call) error {
+	for {
+		switch {
+		case c.err != nil:
+			err := c.err
+			c.mu.Unlock()
+			return &ConnError{Cause: err}
+		case c.longIdleLocked(c.now()):
+			c.peekLocked()
+			c.mu.Lock()
+		case c.fullLocked(k):
+			if c.room == nil {
+				c.room = make(chan struct{})
+			}
+			room, wait := c.room, time.Duration(0)
+			if k.deadline > 0 {
+				wait = max(1, time.Duration(k.deadline-c.now()))
+			}
+			c.mu.Unlock()
+			if err := awaitRoom(ctx, room, c.closed, wait); err != nil {
+				return err
+			}
+			c.mu.Lock()
+		default:
+			return nil
+		}
+	}
+}
+
+func awaitRoom(ctx context.Context, room, closed <-chan struct{}, wait time.Duration) error {
+	var timeout <-chan time.Time
+	if wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		timeout = t.C
+	}
+	select {
+	case <-room:
+		return nil
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return &LeftError{Cause: ctx.Err(), Full: true}
+	case <-timeout:
+		return &LeftError{Cause: ErrTimeout, Full: true}
+	}
+}
+
+// Start sends a call whose replies nobody waits for: they are swallowed when they come. It never blocks; it reports false when
+// the conn takes no work or is busy anyway. Used for background pings.
+func (c *Conn) Start(k *Call) bool {
+	c.mu.Lock()
+	if c.err != nil || c.fullLocked(k) {
+		ok := c.err == nil
+		c.mu.Unlock()
+		k.Free()
+		return ok
+	}
+	k.state.Store(abandoned)
+	lastUse := c.lastUse
+	c.setDueLocked(k, c.now(), 0)
+	c.lastUse = lastUse // a ping is no use of the conn
+	lead := c.appendLocked(k)
+	c.mu.Unlock()
+	if lead {
+		c.flush(nil, nil) // the call belongs to the conn already
+	}
+	return true
+}

@@ -1,0 +1,115 @@
+package wire
+
+import (
+	"runtime"
+)
+
+// flush writes what callers have appended until nothing is left, as the flusher. k is the flusher's own call, nil when nobody
+// waits for it; w is what to write first, nil when others may want to append before. It reports whether the caller holds the
+// reader role afterwards.
+func (c *Conn) flush(k *Call, w *[]byte) bool {
+	if w == nil {
+		// Company: let those who are about to run append first. One write for all is worth far more than this switch.
+		runtime.Gosched()
+		c.mu.Lock()
+		if w = c.takeLocked(); w == nil {
+			return c.flushedLocked(k)
+		}
+		c.mu.Unlock()
+	}
+	for {
+		rest, err := c.tr.tryWrite(*w)
+		if err == nil && len(rest) > 0 {
+			go c.flushRest(w, rest)
+			c.mu.Lock()
+			c.flusher = nil
+			return c.readNextLocked(k)
+		}
+		c.mu.Lock()
+		c.recycleLocked(w)
+		if err != nil {
+			c.failWriteLocked(err)
+			return false
+		}
+		if w = c.takeLocked(); w == nil {
+			return c.flushedLocked(k)
+		}
+		c.mu.Unlock()
+	}
+}
+
+// takeLocked takes the buffer to write, nil when there is nothing or the conn has failed; appends go to the other one.
+func (c *Conn) takeLocked() *[]byte {
+	w := c.wbuf
+	if c.err != nil || w == nil {
+		return nil
+	}
+	c.wbuf = nil
+	c.handed = c.appended
+	return w
+}
+
+func (c *Conn) recycleLocked(w *[]byte) {
+	if c.spare == nil && cap(*w) <= maxKeptIdle {
+		*w = (*w)[:0]
+		c.spare = w
+		return
+	}
+	putWriteBuffer(w)
+}
+
+// flushedLocked ends the flusher's role and decides who reads. It unlocks.
+func (c *Conn) flushedLocked(k *Call) bool {
+	c.flushing, c.flusher = false, nil
+	return c.readNextLocked(k)
+}
+
+// readNextLocked takes the reader role, if it is free and something is owed, for the caller or for whoever waits longest. It
+// unlocks and reports whether the caller has it.
+func (c *Conn) readNextLocked(k *Call) bool {
+	if c.reading || c.owed.Load() == 0 {
+		c.mu.Unlock()
+		return false
+	}
+	c.reading = true
+	if k != nil && k.state.Load() == pending && c.err == nil {
+		c.mu.Unlock()
+		return true
+	}
+	// Its own reply came while it was writing, or nobody waits for it: somebody else must read.
+	c.passLocked()
+	return false
+}
+
+// flushRest is the transient flusher: it blocks in the caller's stead when the kernel takes no more.
+func (c *Conn) flushRest(w *[]byte, rest []byte) {
+	for {
+		var err error
+		if len(rest) > 0 {
+			err = c.tr.writeRest(rest)
+		}
+		c.mu.Lock()
+		c.recycleLocked(w)
+		if err != nil {
+			c.failWriteLocked(err)
+			return
+		}
+		if w = c.takeLocked(); w == nil {
+			c.flushedLocked(nil)
+			return
+		}
+		c.mu.Unlock()
+		if rest, err = c.tr.tryWrite(*w); err != nil {
+			c.mu.Lock()
+			c.recycleLocked(w)
+			c.failWriteLocked(err)
+			return
+		}
+	}
+}
+
+// failWriteLocked fails the conn after a write error and unlocks; callers learn of it from their Calls.
+func (c *Conn) failWriteLocked(err error) {
+	c.flushing, c.flusher = false, nil
+	c.failLocked(writeError(err))
+}

@@ -1,0 +1,384 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel/internal/resp"
+)
+
+// cancelGrace is how long a reader blocks before it asks its context to interrupt it. Registering costs three allocations,
+// and nearly every reply comes sooner; a bare cancel (not a deadline) may therefore be noticed this much later, once.
+const cancelGrace = int64(5 * time.Millisecond)
+
+// wait is the follower's side: another caller reads.
+func (c *Conn) wait(ctx context.Context, k *Call) error {
+	if gone := ctx.Done(); gone == nil {
+		<-k.ch
+	} else {
+		select {
+		case <-k.ch:
+		case <-gone:
+			if k.leave() {
+				return &LeftError{Cause: ctx.Err(), Sent: true}
+			}
+			<-k.ch // its reply, or the reader role, is on the way already
+		}
+	}
+	if k.state.Load() == leading {
+		k.state.Store(pending)
+		return c.read(ctx, k)
+	}
+	return k.finish()
+}
+
+// finish is the caller's last look at a delivered call.
+func (k *Call) finish() error {
+	if err := k.err; err != nil {
+		k.Free()
+		return err
+	}
+	return nil
+}
+
+// read is the reader's side: it holds the role until its own replies have come or it leaves.
+func (c *Conn) read(ctx context.Context, k *Call) error {
+	var (
+		r     = reader{ctx: ctx, cancelable: ctx.Done() != nil}
+		since int64
+	)
+	if dl, ok := ctx.Deadline(); ok {
+		r.deadline = max(1, int64(dl.Sub(c.born)))
+	}
+	defer r.release()
+	for {
+		c.mu.Lock()
+		if c.err != nil {
+			c.mu.Unlock()
+			return c.failAll(k)
+		}
+		now := c.now()
+		if since == 0 {
+			since = now
+		}
+		if c.look {
+			c.overdueLocked(now)
+			if k.state.Load() == done { // its own time was up
+				c.passLocked()
+				return k.finish()
+			}
+		}
+		c.setReadByLocked(&r, now)
+		if r.watched && ctx.Err() != nil || r.deadline > 0 && now >= r.deadline {
+			return c.leaveLocked(ctx, k)
+		}
+		c.roomLocked()
+		if k.pump != nil {
+			if w := c.pumpLocked(k); w != nil {
+				c.mu.Unlock()
+				c.flush(k, w)
+				c.mu.Lock()
+			}
+		}
+		buf := c.readBufferLocked()
+		c.mu.Unlock()
+
+		n, err := c.tr.Read(buf)
+		if n > 0 {
+			mine, perr := c.parse(buf[:n], k)
+			if perr != nil {
+				c.mu.Lock()
+				c.failLocked(perr)
+				return c.failAll(k)
+			}
+			if mine {
+				c.growReadBuffer(n)
+				c.mu.Lock()
+				c.passLocked()
+				return k.finish()
+			}
+			c.growReadBuffer(n)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			// Somebody's interrupt or nobody's: look again. Having blocked this long, it is worth watching for a cancel.
+			if r.cancelable && !r.watched && c.now()-since >= cancelGrace {
+				r.watch(c)
+			}
+		default:
+			c.mu.Lock()
+			c.failLocked(readError(err))
+			return c.failAll(k)
+		}
+	}
+}
+
+// A reader is what one tenure of the reader role needs to know of its caller.
+type reader struct {
+	ctx        context.Context //nolint:containedctx // lives on the stack of one read
+	cancelable bool
+	watched    bool
+	deadline   int64 // of ctx; 0: none
+	stop       func() bool
+}
+
+// watch has the reader interrupted when its context ends.
+func (r *reader) watch(c *Conn) {
+	r.watched = true
+	r.stop = context.AfterFunc(r.ctx, func() {
+		c.mu.Lock()
+		c.interruptLocked()
+		c.mu.Unlock()
+	})
+}
+
+func (r *reader) release() {
+	if r.stop != nil {
+		r.stop()
+	}
+}
+
+// setReadByLocked makes sure that the next read returns in time for the reader. A read deadline that is earlier than need be
+// is left alone, as long as it lies ahead: that costs one look more and saves a call to the poller for every reply.
+func (c *Conn) setReadByLocked(r *reader, now int64) {
+	want := r.deadline
+	if r.cancelable && !r.watched {
+		want = firstOf(want, now+cancelGrace)
+	}
+	switch {
+	case c.readBy != 0 && c.readBy <= now:
+	case c.readBy == want, want == 0:
+		return
+	case c.readBy != 0 && c.readBy < want:
+		return
+	}
+	c.readBy = want
+	if want == 0 {
+		_ = c.tr.SetReadDeadline(time.Time{}) // fails only on a closed socket, as the read then will
+		return
+	}
+	_ = c.tr.SetReadDeadline(c.born.Add(time.Duration(want)))
+}
+
+// longAgo is a read deadline that interrupts a read at once.
+var longAgo = time.Unix(1, 0)
+
+// interruptLocked makes the reader, if there is one, look again.
+func (c *Conn) interruptLocked() {
+	c.readBy = 1
+	_ = c.tr.SetReadDeadline(longAgo)
+}
+
+// leaveLocked is the reader's way out before its reply: a tombstone stays and the role passes on. It unlocks.
+func (c *Conn) leaveLocked(ctx context.Context, k *Call) error {
+	err := ctx.Err()
+	if err == nil {
+		err = context.DeadlineExceeded // the poller's clock was ahead of the context's timer
+	}
+	if k.pump != nil {
+		c.cutLocked(k)
+	}
+	k.state.Store(abandoned)
+	c.passLocked()
+	return &LeftError{Cause: err, Sent: true}
+}
+
+// spliceLocked takes the calls that were appended since into the reader's own list.
+func (c *Conn) spliceLocked() {
+	if c.first == nil {
+		return
+	}
+	if c.head == nil {
+		c.head = c.first
+	} else {
+		c.tail.next = c.first
+	}
+	c.tail, c.first, c.last = c.last, nil, nil
+}
+
+// passLocked gives the reader role to the oldest caller who waits, to a drainer when only tombstones are owed, or to nobody
+// when nothing is. The holder calls it; it unlocks.
+func (c *Conn) passLocked() {
+	c.spliceLocked()
+	if c.err != nil {
+		c.mu.Unlock()
+		_ = c.failAll(nil)
+		return
+	}
+	c.roomLocked()
+	switch next := c.successorLocked(); {
+	case next != nil:
+		c.mu.Unlock()
+		next.signal()
+	case c.head == nil, c.flusher != nil && c.flusher.state.Load() == pending:
+		// Nothing owed, or only the flusher waits: it looks for itself when it has written.
+		c.reading = false
+		fns := c.drainedLocked()
+		c.mu.Unlock()
+		for _, f := range fns {
+			f(nil)
+		}
+	default:
+		c.mu.Unlock()
+		go c.drain()
+	}
+}
+
+// successorLocked makes the oldest waiting caller the next reader, nil when there is none. Never the flusher.
+func (c *Conn) successorLocked() *Call {
+	for k := c.head; k != nil; k = k.next {
+		if k != c.flusher && k.state.CompareAndSwap(pending, leading) {
+			return k
+		}
+	}
+	return nil
+}
+
+// drain reads while only tombstones are owed: the transient drainer. It ends when a caller comes or nothing is owed.
+func (c *Conn) drain() {
+	for {
+		c.mu.Lock()
+		c.spliceLocked()
+		if c.err != nil {
+			c.mu.Unlock()
+			_ = c.failAll(nil)
+			return
+		}
+		if c.look {
+			c.overdueLocked(c.now())
+		}
+		c.roomLocked()
+		if next := c.successorLocked(); next != nil {
+			c.mu.Unlock()
+			next.signal()
+			return
+		}
+		if c.head == nil {
+			c.reading = false
+			c.releaseBuffersLocked()
+			fns := c.drainedLocked()
+			c.mu.Unlock()
+			for _, f := range fns {
+				f(nil)
+			}
+			return
+		}
+		c.setReadByLocked(&reader{}, c.now())
+		buf := c.readBufferLocked()
+		c.mu.Unlock()
+		n, err := c.tr.Read(buf)
+		if n > 0 {
+			if _, perr := c.parse(buf[:n], nil); perr != nil {
+				err = perr
+			}
+		}
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			c.mu.Lock()
+			c.failLocked(readError(err))
+		}
+	}
+}
+
+// parse hands the replies in b to their callers, oldest first, and signals them once all of b has been parsed. It reports
+// whether me has got its last reply. The holder of the reader role calls it, without the lock.
+func (c *Conn) parse(b []byte, me *Call) (mine bool, err error) {
+	var wake, wakeTail *Call
+	replies := int32(0)
+	for len(b) > 0 {
+		k := c.head
+		if k == nil {
+			c.mu.Lock()
+			c.spliceLocked()
+			c.mu.Unlock()
+			k = c.head
+		}
+		v := &c.trash
+		if k != nil && k.state.Load() != abandoned {
+			v = k.slot()
+		}
+		if !c.parser.Pending() {
+			// A tombstone's reply is dropped unparsed; what may be a push is not, for it is no reply.
+			c.skip = k != nil && v == &c.trash && k.onLost == nil && b[0] != '>' && b[0] != '|'
+		}
+		var (
+			n    int
+			ok   bool
+			perr error
+		)
+		if c.skip {
+			n, ok, perr = c.parser.SkipNext(b)
+			v = &c.trash
+		} else {
+			n, ok, perr = c.parser.Next(b, v)
+		}
+		if perr != nil {
+			err = perr
+			break
+		}
+		b = b[n:]
+		if !ok {
+			break
+		}
+		if v.Kind == resp.KindPush {
+			if c.opts.OnPush != nil {
+				c.opts.OnPush(c, *v)
+			}
+			*v = resp.Value{}
+			continue
+		}
+		if k == nil {
+			err = unsolicited(v)
+			break
+		}
+		replies++
+		if v == &c.trash {
+			c.lost(k, v)
+			k.got++
+			if k.got < k.want {
+				continue
+			}
+		} else if !k.accept() {
+			continue
+		}
+		if c.head = k.next; c.head == nil {
+			c.tail = nil
+		}
+		k.next = nil
+		switch {
+		case k == me:
+			mine = true
+		case k.deliver():
+			if wake == nil {
+				wake = k
+			} else {
+				wakeTail.next = k
+			}
+			wakeTail = k
+		default: // a tombstone, or one that became so while its reply was parsed
+			k.Free()
+		}
+	}
+	if replies > 0 {
+		c.owed.Add(-replies)
+		if c.state.Load() == stalled {
+			c.recovered()
+		}
+	}
+	for wake != nil {
+		k := wake
+		wake, k.next = k.next, nil
+		k.signal()
+	}
+	return mine, err
+}
+
+// lost tells who wanted to know that a reply came for a caller that had left.
+func (c *Conn) lost(k *Call, v *resp.Value) {
+	if k.onLost != nil {
+		k.onLost(*v)
+	}
+	*v = resp.Value{}
+}
