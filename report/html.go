@@ -35,7 +35,11 @@ func WriteHTML(w io.Writer, p Page) error {
 			}
 			sv.PlotViews = append(sv.PlotViews, plotView{Plot: pl, Data: pl.data()})
 		}
-		v.SectionViews = append(v.SectionViews, sv)
+		if s.Detail {
+			v.DetailViews = append(v.DetailViews, sv)
+		} else {
+			v.SectionViews = append(v.SectionViews, sv)
+		}
 	}
 	tmpl, err := template.New("page.html").Funcs(template.FuncMap{"cell": cell}).ParseFS(files, "page/page.html")
 	if err != nil {
@@ -52,6 +56,7 @@ func WriteHTML(w io.Writer, p Page) error {
 type pageView struct {
 	Page
 	SectionViews []sectionView
+	DetailViews  []sectionView
 	Policy       string
 	Style        template.CSS
 	Library      template.JS

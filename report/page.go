@@ -35,6 +35,9 @@ type Fact struct {
 type Section struct {
 	// Heading is a few words; required.
 	Heading string
+	// Detail marks a section that only holds the numbers behind the others:
+	// HTML moves it to the end and folds it up. Text keeps its place.
+	Detail bool
 	// Prose holds paragraphs of plain text.
 	Prose []string
 	// Bars compare a handful of values.

@@ -75,6 +75,13 @@ func page() report.Page {
 				},
 				Bands: []report.Band{{From: 1, To: 2, Label: "pause"}},
 			}},
+		}, {
+			Heading: "Behind it",
+			Detail:  true,
+			Prose:   []string{"Folded up."},
+		}, {
+			Heading: "After the detail",
+			Prose:   []string{"HTML shows this one first."},
 		}},
 		Facts: []report.Fact{{Name: "server", Value: "redis 7.0.15"}, {Name: "cpus", Value: "2"}},
 	}

@@ -101,7 +101,10 @@
   }
   drawAll();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-  addEventListener("resize", function () {
+  function fit() {
     plots.forEach(function (p) { p.plot.setSize({ width: p.canvas.clientWidth, height: height }); });
-  });
+  }
+  addEventListener("resize", fit);
+  // A plot in a folded part has no width until it is unfolded.
+  document.addEventListener("toggle", fit, true);
 })();
