@@ -11,7 +11,8 @@ const (
 	DefaultMaxTotal = min(4<<30, math.MaxInt-1) // of one whole reply
 )
 
-// maxHeader bounds lines that carry a number or a mark and no text, in bytes.
+// maxHeader bounds lines that carry a number or a mark and no text, in bytes. It is also the least MaxLine, so that what
+// scanScalar accepts without looking at limits is within them.
 const maxHeader = 64
 
 // Limits bound what a Parser accepts. A value that passes one is a *ProtocolError: the stream is lost, since nobody knows
@@ -20,7 +21,7 @@ type Limits struct {
 	// MaxDepth is how deep aggregates and attributes may nest; a scalar has depth 0, an array of scalars 1.
 	MaxDepth int
 	// MaxLine is the length in bytes of a line of text: simple strings, errors, big numbers and doubles. Lines with only a
-	// length, an integer or a mark are held to 64 bytes, or MaxLine if that is less.
+	// length, an integer or a mark are held to 64 bytes. Less than 64 counts as 64.
 	MaxLine int
 	// MaxBulk is the length in bytes of one bulk string, blob error, verbatim string or streamed string.
 	MaxBulk int
@@ -39,6 +40,7 @@ func (l Limits) withDefaults() Limits {
 	}
 	set(&l.MaxDepth, DefaultMaxDepth)
 	set(&l.MaxLine, DefaultMaxLine)
+	l.MaxLine = max(l.MaxLine, maxHeader)
 	set(&l.MaxBulk, DefaultMaxBulk)
 	set(&l.MaxElems, DefaultMaxElems)
 	set(&l.MaxTotal, DefaultMaxTotal)

@@ -1,7 +1,5 @@
 package resp
 
-import "unsafe"
-
 // state is where a Parser stands between two bytes.
 type state uint8
 
@@ -21,16 +19,6 @@ const (
 	keepLine     = 128      // bytes of line buffer kept between values
 	keepStack    = 8        // frames kept between values
 )
-
-// frame is an aggregate, or an attribute, whose elements are arriving.
-type frame struct {
-	elems     []Value
-	attrs     []Value // attributes that preceded the aggregate
-	left      int     // elements still to come; of a streamed one, still allowed
-	kind      Kind
-	attribute bool
-	streamed  bool
-}
 
 // Parser reads values from a stream of bytes that arrives in pieces. The zero Parser is ready to use, with the default
 // limits. It is not safe for concurrent use. Idle, it holds no memory of the values it has read, and a few hundred bytes
@@ -87,7 +75,7 @@ func (p *Parser) Pending() bool { return p.state > stateIdle }
 //
 // The error is always a *ProtocolError. After one the parser stays failed and returns it again until Reset.
 //
-// A value begun under SkipNext has to end there: ended here, it leaves the zero Value in v.
+// A value begun or taken over by SkipNext has to end there: ended here, it leaves the zero Value in v.
 func (p *Parser) Next(b []byte, v *Value) (n int, done bool, err error) {
 	if p.state == stateIdle {
 		if n = scanScalar(b, v, p.lim.MaxBulk); n > 0 && n <= p.lim.MaxTotal {
@@ -98,9 +86,13 @@ func (p *Parser) Next(b []byte, v *Value) (n int, done bool, err error) {
 }
 
 // SkipNext is Next for a value that nobody wants: it checks lengths, line ends and nesting, not contents, and keeps
-// nothing. A value begun under Next may end here, and is dropped.
+// nothing. It may take over a value begun under Next, and drops what there is of it.
 func (p *Parser) SkipNext(b []byte) (n int, done bool, err error) {
-	if p.state <= stateIdle && len(b) > 0 {
+	switch {
+	case len(b) == 0 || p.state == stateFailed || p.skip:
+	case p.state > stateIdle:
+		p.abandon()
+	default:
 		if p.state == stateFresh {
 			p.Reset()
 		}
@@ -111,6 +103,15 @@ func (p *Parser) SkipNext(b []byte) (n int, done bool, err error) {
 	}
 	var none Value
 	return p.run(b, &none)
+}
+
+// abandon lets go of what has arrived of the value under way.
+func (p *Parser) abandon() {
+	p.skip = true
+	p.bulk, p.attrs = nil, nil
+	for i := range p.stack {
+		p.stack[i].elems, p.stack[i].attrs = nil, nil
+	}
 }
 
 // run is Next for whatever scanScalar leaves.
@@ -250,62 +251,6 @@ func (p *Parser) advance(b []byte, v *Value) (pos int, done bool) {
 	}
 }
 
-// elements reads the frequent kinds of element straight into the open aggregate.
-func (p *Parser) elements(b []byte, v *Value) (pos int, done bool) {
-	for len(p.stack) > 0 {
-		f := &p.stack[len(p.stack)-1]
-		if p.skip {
-			for f.left > 0 {
-				n := skipScalar(b[pos:], p.lim.MaxBulk)
-				if n == 0 {
-					return pos, false
-				}
-				pos += n
-				p.hasAttr = false
-				f.left--
-			}
-		} else {
-			for f.left > 0 {
-				f.grow()
-				i := len(f.elems)
-				e := &f.elems[:i+1][i]
-				n := scanScalar(b[pos:], e, p.lim.MaxBulk)
-				if n == 0 {
-					return pos, false
-				}
-				pos += n
-				if p.hasAttr {
-					e.Attrs = p.takeAttrs()
-				}
-				f.elems = f.elems[:i+1]
-				f.left--
-			}
-		}
-		if f.streamed {
-			return pos, false
-		}
-		if p.closeFrame(v) {
-			return pos, true
-		}
-	}
-	return pos, false
-}
-
-// grow makes room for one more element: twice as much as there is, and no more than is still to come.
-func (f *frame) grow() {
-	n := len(f.elems)
-	if n < cap(f.elems) {
-		return
-	}
-	more := max(n, 4)
-	if more > f.left {
-		more = f.left
-	}
-	elems := make([]Value, n, n+more)
-	copy(elems, f.elems)
-	f.elems = elems
-}
-
 // readLine returns the next line without its CRLF, or nil when its end is not in b, or on an error. off is the offset of
 // b[0] in the value. The line is valid until dropLine.
 func (p *Parser) readLine(b []byte, off int) (line []byte, n int) {
@@ -360,7 +305,7 @@ func (p *Parser) lineLimit(typ byte) int {
 	case '+', '-', '(', ',':
 		return p.lim.MaxLine
 	case ':', '$', '*', '%', '~', '>', '|', '=', '!', '#', '_', '.', ';':
-		return min(maxHeader, p.lim.MaxLine)
+		return maxHeader
 	}
 	return -1
 }
@@ -402,284 +347,4 @@ func (p *Parser) token(line []byte, off, avail int, v *Value) (done bool) {
 		}
 	}
 	return p.deliver(s, v)
-}
-
-// bulkHeader takes in the line before a payload.
-func (p *Parser) bulkHeader(typ byte, body []byte, off int, v *Value) (done bool) {
-	switch typ {
-	case '$':
-		p.kind = KindBulk
-	case '=':
-		p.kind = KindVerbatim
-	default:
-		p.kind = KindError
-	}
-	if typ == '$' && string(body) == "-1" {
-		return p.deliver(Value{Kind: KindNull}, v)
-	}
-	p.length = 0
-	if typ == '$' && string(body) == "?" {
-		p.stream = true
-		p.state = stateChunk
-		return false
-	}
-	n, ok := parseLength(body)
-	switch {
-	case !ok:
-		p.fail(off, "a length that is not a number")
-		return false
-	case n > p.lim.MaxBulk:
-		p.fail(off, "a string is longer than the limit")
-		return false
-	case n > p.lim.MaxTotal-off-len(body)-5:
-		p.fail(off, "the value is larger than the limit for one reply")
-		return false
-	case typ == '=' && n < 4:
-		p.fail(off, "a verbatim string without a format")
-		return false
-	}
-	p.stream = false
-	p.need, p.size = n, n
-	p.state = statePayload
-	return false
-}
-
-// chunk takes in the line before a chunk of a streamed string, or the last one.
-func (p *Parser) chunk(line []byte, off int, v *Value) (done bool) {
-	if line[0] != ';' {
-		p.fail(off, "no chunk in a streamed string, but type byte "+quoteByte(line[0]))
-		return false
-	}
-	n, ok := parseLength(line[1:])
-	switch {
-	case !ok:
-		p.fail(off, "a length that is not a number")
-		return false
-	case n > p.lim.MaxBulk-p.length:
-		p.fail(off, "a string is longer than the limit")
-		return false
-	case n > p.lim.MaxTotal-off-len(line)-4:
-		p.fail(off, "the value is larger than the limit for one reply")
-		return false
-	case n == 0:
-		bulk := p.bulk
-		p.bulk = nil
-		p.stream = false
-		tight := cap(bulk)-len(bulk) <= len(bulk)/8
-		return p.payload(bulk, tight, off, v)
-	}
-	p.length += n
-	p.need, p.size = n, p.length
-	p.state = statePayload
-	return false
-}
-
-// collect keeps a piece of a payload. The buffer grows with what arrives: to twice its size at most, or firstPayload, and
-// never beyond the size announced. That of a streamed string is not known: there it may end up with room to spare.
-func (p *Parser) collect(piece []byte) {
-	p.need -= len(piece)
-	if p.skip || p.size == 0 {
-		return
-	}
-	if want := len(p.bulk) + len(piece); want > cap(p.bulk) {
-		room := min(p.size, max(want, 2*len(p.bulk), firstPayload))
-		if p.stream {
-			room = max(room, 2*len(p.bulk))
-		}
-		grown := make([]byte, len(p.bulk), room)
-		copy(grown, p.bulk)
-		p.bulk = grown
-	}
-	p.bulk = append(p.bulk, piece...)
-}
-
-// payload makes a value of a whole payload. When owned, the buffer is the parser's own and no one will write to it again,
-// so that it can become the string without a copy. off is the offset of its end.
-func (p *Parser) payload(data []byte, owned bool, off int, v *Value) (done bool) {
-	p.state = stateToken
-	if p.skip {
-		return p.deliver(Value{}, v)
-	}
-	s := Value{Kind: p.kind}
-	if p.kind == KindVerbatim {
-		if data[3] != ':' {
-			p.fail(off, "a verbatim string without a format")
-			return false
-		}
-		s.Int = packFormat(data[0], data[1], data[2])
-		data = data[4:]
-	}
-	if owned {
-		s.Str = unsafe.String(unsafe.SliceData(data), len(data))
-	} else {
-		s.Str = string(data)
-	}
-	return p.deliver(s, v)
-}
-
-// aggregateHeader takes in the line that begins an aggregate or an attribute.
-func (p *Parser) aggregateHeader(typ byte, body []byte, off, avail int, v *Value) (done bool) {
-	f := frame{attribute: typ == '|'}
-	pairs := false
-	switch typ {
-	case '*':
-		f.kind = KindArray
-	case '~':
-		f.kind = KindSet
-	case '>':
-		f.kind = KindPush
-	default:
-		f.kind = KindMap
-		pairs = true
-	}
-	if typ == '*' && string(body) == "-1" {
-		return p.deliver(Value{Kind: KindNull, Int: 1}, v)
-	}
-	if typ == '>' && len(p.stack) > 0 {
-		p.fail(off, "a push inside another value")
-		return false
-	}
-	if len(p.stack) >= p.lim.MaxDepth {
-		p.fail(off, "values nest deeper than the limit")
-		return false
-	}
-	if string(body) == "?" {
-		if typ == '>' || typ == '|' {
-			p.fail(off, "a push or an attribute cannot be streamed")
-			return false
-		}
-		f.streamed = true
-		f.left = p.lim.MaxElems
-		if pairs {
-			f.left &^= 1
-		}
-		f.attrs = p.takeAttrs()
-		p.stack = append(p.stack, f)
-		return false
-	}
-	n, ok := parseLength(body)
-	if !ok {
-		p.fail(off, "a length that is not a number")
-		return false
-	}
-	most := p.lim.MaxElems
-	if pairs {
-		most /= 2
-	}
-	if n > most {
-		p.fail(off, "an aggregate has more elements than the limit")
-		return false
-	}
-	if pairs {
-		n *= 2
-	}
-	switch {
-	case n == 0 && f.attribute:
-		p.hasAttr = true
-		return false
-	case n == 0:
-		return p.deliver(Value{Kind: f.kind}, v)
-	}
-	f.left = n
-	if f.attribute {
-		// Attributes that follow attributes add to them.
-		f.elems = p.takeAttrs()
-	} else {
-		f.attrs = p.takeAttrs()
-		if !p.skip {
-			room := firstElems
-			if len(p.stack) == 0 {
-				// Only the outermost may count on the bytes at hand: otherwise nested headers would count on the same bytes.
-				room = max(room, avail/8)
-			}
-			f.elems = make([]Value, 0, min(n, room))
-		}
-	}
-	p.stack = append(p.stack, f)
-	return false
-}
-
-// endStreamed takes in the line that ends a streamed aggregate.
-func (p *Parser) endStreamed(body []byte, off int, v *Value) (done bool) {
-	k := len(p.stack)
-	switch {
-	case len(body) > 0:
-		p.fail(off, "something after the end mark of a streamed aggregate")
-		return false
-	case k == 0 || !p.stack[k-1].streamed:
-		p.fail(off, "the end mark of a streamed aggregate outside one")
-		return false
-	case p.hasAttr:
-		p.fail(off, "an attribute without a value")
-		return false
-	case p.stack[k-1].kind == KindMap && (p.lim.MaxElems&^1-p.stack[k-1].left)%2 != 0:
-		p.fail(off, "a key without a value")
-		return false
-	}
-	return p.closeFrame(v)
-}
-
-// deliver puts a whole value in its place: the open aggregate, or v.
-func (p *Parser) deliver(s Value, v *Value) (done bool) {
-	s.Attrs = p.takeAttrs()
-	if len(p.stack) == 0 {
-		*v = s
-		return true
-	}
-	f := &p.stack[len(p.stack)-1]
-	if !p.skip {
-		f.grow()
-		f.elems = append(f.elems, s)
-	}
-	f.left--
-	if f.left > 0 || f.streamed {
-		return false
-	}
-	return p.closeFrame(v)
-}
-
-// closeFrame delivers the open aggregate, which is whole, and every one around it that it completes.
-func (p *Parser) closeFrame(v *Value) (done bool) {
-	for {
-		top := len(p.stack) - 1
-		f := p.stack[top]
-		p.stack[top] = frame{}
-		p.stack = p.stack[:top]
-		if f.attribute {
-			p.attrs = f.elems
-			p.hasAttr = true
-			return false
-		}
-		s := Value{Kind: f.kind, Elems: f.elems, Attrs: f.attrs}
-		if len(f.elems) == 0 {
-			s.Elems = nil
-		}
-		if p.skip {
-			s = Value{}
-		}
-		if top == 0 {
-			*v = s
-			return true
-		}
-		up := &p.stack[top-1]
-		if !p.skip {
-			up.grow()
-			up.elems = append(up.elems, s)
-		}
-		up.left--
-		if up.left > 0 || up.streamed {
-			return false
-		}
-	}
-}
-
-// takeAttrs hands over the attributes that belong to the value now beginning.
-func (p *Parser) takeAttrs() []Value {
-	if !p.hasAttr {
-		return nil
-	}
-	a := p.attrs
-	p.attrs = nil
-	p.hasAttr = false
-	return a
 }

@@ -9,7 +9,7 @@ import (
 // scanScalar reads the value at the start of b into v when it is of a frequent kind, well formed and whole. It returns its
 // length, or 0 to leave it to the general path, which also knows what is wrong with it.
 func scanScalar(b []byte, v *Value, maxBulk int) int {
-	if len(b) < 4 {
+	if len(b) < 3 { // no value is shorter
 		return 0
 	}
 	switch b[0] {
@@ -66,13 +66,18 @@ func scanScalar(b []byte, v *Value, maxBulk int) int {
 			*v = Value{Kind: KindSimple, Str: "PONG"}
 			return 7
 		}
+	case '_':
+		if b[1] == '\r' && b[2] == '\n' {
+			*v = Value{Kind: KindNull}
+			return 3
+		}
 	}
 	return 0
 }
 
 // skipScalar is scanScalar for a value that nobody wants.
 func skipScalar(b []byte, maxBulk int) int {
-	if len(b) < 4 {
+	if len(b) < 3 { // no value is shorter
 		return 0
 	}
 	switch b[0] {
@@ -91,7 +96,7 @@ func skipScalar(b []byte, maxBulk int) int {
 			return 0
 		}
 		return at + size + 2
-	case ':', '+':
+	case ':', '+', '_':
 		for i := 1; i < min(len(b)-1, 24); i++ {
 			switch b[i] {
 			case '\r':
