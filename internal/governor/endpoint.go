@@ -1,7 +1,6 @@
 package governor
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -34,6 +33,9 @@ const massLoss = 2
 // were made but lost before any command had succeeded on it, as behind a proxy
 // that accepts and then resets.
 var ErrLostUnproven = errors.New("governor: connection lost before any command succeeded")
+
+// ErrGivenUp is passed to [Endpoint.Done] for a dial that our own side canceled.
+var ErrGivenUp = errors.New("governor: dial given up")
 
 // EndpointConfig sets up an [Endpoint]. Zero values mean the defaults.
 type EndpointConfig struct {
@@ -216,8 +218,8 @@ func (e *Endpoint) admit(now time.Time, overflow bool) (ok bool, retryAt time.Ti
 
 // Done reports the end of a dial that TryStart allowed: nil, or its error. An
 // error makes the endpoint fail, and the next delay counts from now. A nil one
-// does not end that state; only Succeeded does. context.Canceled means that our
-// side gave the dial up, and says nothing of the endpoint.
+// does not end that state; only Succeeded does. ErrGivenUp says nothing of the
+// endpoint.
 func (e *Endpoint) Done(err error) {
 	now := time.Now()
 	e.g.mu.Lock()
@@ -231,7 +233,7 @@ func (e *Endpoint) Done(err error) {
 		e.fresh++
 	}
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, ErrGivenUp):
 	case err != nil:
 		e.st.Failed++
 		e.fail(now, err, wasStale)

@@ -1,0 +1,122 @@
+package pool
+
+import "time"
+
+// Defaults of [CoDel].
+const (
+	DefaultCoDelTarget   = 5 * time.Millisecond
+	DefaultCoDelInterval = 100 * time.Millisecond
+)
+
+// CoDel sheds waiters under lasting overload. In each Interval the shortest wait is
+// noted; if even that was above Target, the pool is overloaded: it fails callers that
+// have waited for more than twice Target with ErrShed, and while more than High wait it
+// serves the newest first, since the oldest would time out anyway. It returns to oldest
+// first at Low.
+type CoDel struct {
+	// Enabled switches it on.
+	Enabled bool
+	// Target is the acceptable wait: 0 means 5 ms. It should be above the time that
+	// conns are usually held for.
+	Target time.Duration
+	// Interval is how long the wait must be above Target: 0 means 100 ms.
+	Interval time.Duration
+	// High and Low are numbers of waiters: 0 means once and three quarters of Max.
+	High, Low int
+}
+
+func (c *CoDel) setDefaults(limit int) {
+	if c.Target == 0 {
+		c.Target = DefaultCoDelTarget
+	}
+	if c.Interval == 0 {
+		c.Interval = DefaultCoDelInterval
+	}
+	if c.High <= 0 {
+		c.High = limit
+	}
+	if c.Low <= 0 {
+		c.Low = c.High * 3 / 4
+	}
+}
+
+// codel is the state of CoDel, guarded by the pool's lock. Its timer runs only while
+// somebody waits: with no conn released at all, nothing else would shed.
+type codel struct {
+	cfg         CoDel
+	timer       *time.Timer
+	running     bool
+	overloaded  bool
+	newestFirst bool
+	from        int64         // start of the interval
+	least       time.Duration // shortest wait that ended in it
+	any         bool          // one did
+}
+
+func (c *codel) init(cfg CoDel, shed func()) {
+	c.cfg = cfg
+	if cfg.Enabled {
+		c.timer = time.AfterFunc(time.Hour, shed)
+		c.timer.Stop()
+	}
+}
+
+func (c *codel) stop() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+// joined is called when a caller begins to wait.
+func (c *codel) joined(now int64) {
+	if c.timer == nil || c.running {
+		return
+	}
+	c.running = true
+	c.from, c.any = now, false
+	c.timer.Reset(c.cfg.Target)
+}
+
+// left is called when a wait has ended.
+func (c *codel) left(waited time.Duration) {
+	if c.timer == nil {
+		return
+	}
+	if !c.any || waited < c.least {
+		c.least, c.any = waited, true
+	}
+}
+
+// shed runs every Target while callers wait.
+func (p *Pool[T]) shed() {
+	p.mu.Lock()
+	c := &p.overload
+	p.now = int64(time.Since(p.base))
+	if p.closed || p.queue.n == 0 {
+		c.running, c.overloaded, c.newestFirst = false, false, false
+		p.mu.Unlock()
+		return
+	}
+	if p.now-c.from >= int64(c.cfg.Interval) {
+		least := c.least
+		if !c.any {
+			least = time.Duration(p.now - p.queue.head.since)
+		}
+		c.overloaded = least > c.cfg.Target
+		c.from, c.any = p.now, false
+	}
+	if c.overloaded {
+		for w := p.queue.head; w != nil && p.now-w.since > 2*int64(c.cfg.Target); w = p.queue.head {
+			p.fail(w, ErrShed)
+		}
+	}
+	switch {
+	case !c.overloaded || p.queue.n <= c.cfg.Low:
+		c.newestFirst = false
+	case p.queue.n > c.cfg.High:
+		c.newestFirst = true
+	}
+	c.timer.Reset(c.cfg.Target)
+	p.passOn()
+	p.unlock()
+}
