@@ -10,12 +10,12 @@ func Lookup(name, sub string) *Info {
 		return nil
 	}
 	h := foldHash(0, name)
-	info := find(h, name, "")
+	info := find(h, name)
 	if info == nil || !info.container || sub == "" {
 		return info
 	}
 	if len(sub) <= maxWord {
-		if found := find(foldHash(foldHash(h, " "), sub), name, sub); found != nil {
+		if found := findSub(foldHash(foldHash(h, " "), sub), info.Name, sub); found != nil {
 			return found
 		}
 	}
@@ -56,22 +56,26 @@ func fillSlots() (filled [slotCount]uint16) {
 	return filled
 }
 
-// find searches for the entry called name, or "name sub" when there is a sub; h is the hash of all that.
-func find(h uint32, name, sub string) *Info {
+// find searches for the entry called name; h is its hash.
+func find(h uint32, name string) *Info {
 	for at := slot(h); slots[at] != 0; at = (at + 1) % slotCount {
-		if info := &table[slots[at]-1]; matches(info.Name, name, sub) {
+		if info := &table[slots[at]-1]; foldEqual(info.Name, name) {
 			return info
 		}
 	}
 	return nil
 }
 
-func matches(entry, name, sub string) bool {
-	if sub == "" {
-		return foldEqual(entry, name)
+// findSub searches for a container's subcommand; h is the hash of both words with the space between them.
+func findSub(h uint32, container, sub string) *Info {
+	n := len(container)
+	for at := slot(h); slots[at] != 0; at = (at + 1) % slotCount {
+		info := &table[slots[at]-1]
+		if name := info.Name; len(name) == n+1+len(sub) && name[n] == ' ' && name[:n] == container && foldEqual(name[n+1:], sub) {
+			return info
+		}
 	}
-	n := len(name)
-	return len(entry) == n+1+len(sub) && entry[n] == ' ' && foldEqual(entry[:n], name) && foldEqual(entry[n+1:], sub)
+	return nil
 }
 
 // foldHash goes on from h with the bytes of s, ASCII letters in upper case. One rotation per byte is quicker than a multiplication; slot mixes at the end.
@@ -91,7 +95,7 @@ func foldEqual(upperCase, word string) bool {
 		return false
 	}
 	for i := range len(word) {
-		if upper(word[i]) != upperCase[i] {
+		if c := word[i]; c != upperCase[i] && upper(c) != upperCase[i] {
 			return false
 		}
 	}
