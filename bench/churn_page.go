@@ -24,7 +24,29 @@ func (r *ChurnResult) Page() report.Page {
 		Sections: r.sections(),
 		Facts:    r.Environment.facts(),
 	}
+	if r.Environment.ServerKind == ServerEmbedded {
+		dropTimes(&p)
+	}
 	return interrupted(p, r.Interrupted)
+}
+
+// dropTimes takes the columns that hold times off a page whose server shares
+// this process, so that only counts are left.
+func dropTimes(p *report.Page) {
+	for i := range p.Sections {
+		for j := range p.Sections[i].Tables {
+			t := &p.Sections[i].Tables[j]
+			for c := len(t.Columns) - 1; c >= 0; c-- {
+				if t.Columns[c].Unit != "µs" {
+					continue
+				}
+				t.Columns = slices.Delete(t.Columns, c, c+1)
+				for k := range t.Rows {
+					t.Rows[k] = slices.Delete(t.Rows[k], c, c+1)
+				}
+			}
+		}
+	}
 }
 
 // interrupted says on the page that the run was cut short.
@@ -68,7 +90,7 @@ func (r *ChurnResult) figures() []report.Figure {
 		out = append(out, report.Figure{
 			Label: string(m.Mode) + ": new connections",
 			Value: report.Short(m.Summary.NewPerSAfter2s) + "/s",
-			Note:  fmt.Sprintf("after 2 s; at most %s open, %s pings/s", report.Int(m.Summary.OpenMaxServer), report.Short(m.Summary.PingsPerS)),
+			Note:  fmt.Sprintf("after 2 s; at most %s open", report.Int(m.Summary.OpenMaxServer)),
 		})
 	}
 	return out
@@ -132,7 +154,7 @@ func (r *ChurnResult) meaning(m *ChurnModeResult) string {
 		text = fmt.Sprintf("close-surplus opens a connection when none is idle and closes it when %d are: it opened %s per second after the first two seconds.",
 			r.Params.Size, report.Short(sum.NewPerSAfter2s))
 		if sum.NewPerSAfter2s >= 1 {
-			text += fmt.Sprintf(" Each leaves a port in TIME_WAIT for a minute: about %s at a time.", report.Int(int(sum.NewPerSAfter2s*60)))
+			text += fmt.Sprintf(" Closing leaves each port in TIME_WAIT, on Linux for a minute: about %s at a time.", report.Int(int(sum.NewPerSAfter2s*60)))
 		}
 	case ChurnOverflow:
 		text = fmt.Sprintf("overflow keeps up to %s connections above %d and lets them go over %s: the server saw at most %s open, and %s new per second once they were there.",
@@ -146,7 +168,7 @@ func (r *ChurnResult) meaning(m *ChurnModeResult) string {
 	default:
 		text = string(m.Mode) + "."
 	}
-	if base := r.mode(ChurnCloseSurplus); base != nil && m != base && base.Summary.PingsPerS > 0 {
+	if base := r.mode(ChurnCloseSurplus); base != nil && m != base && base.Summary.PingsPerS > 0 && r.Environment.ServerKind != ServerEmbedded {
 		text += fmt.Sprintf(" It answered %s the pings of close-surplus, the median ping in %s instead of %s.",
 			report.Times(sum.PingsPerS/base.Summary.PingsPerS), report.Micros(sum.P50Us), report.Micros(base.Summary.P50Us))
 	}

@@ -22,6 +22,14 @@ func (r *ConnectResult) Page() report.Page {
 		Figures: r.figures(),
 		Facts:   r.Environment.facts(),
 	}
+	if r.Environment.ServerKind == ServerEmbedded {
+		// Only counts mean something: its times are this process's own.
+		p.Lead, p.Figures = r.countsLead(), nil
+		if len(r.Rows) > 0 {
+			p.Sections = append(p.Sections, report.Section{Heading: "Reuse or reconnect", Tables: []report.Table{r.countsTable()}})
+		}
+		return interrupted(p, r.Interrupted)
+	}
 	if len(r.Rows) > 0 {
 		p.Sections = append(p.Sections, r.rowsSection())
 	}
@@ -60,28 +68,49 @@ func (r *ConnectResult) lead() string {
 	if len(all) == 0 {
 		return "There is no pair of rows to compare."
 	}
+	if all[0].ratio < 1 {
+		return "Here a new connection for each command was no slower than reuse, which is odd: look at the errors, and run it for longer."
+	}
 	var parts []string
 	for _, s := range all {
 		parts = append(parts, join(report.Times(s.ratio), s.with))
 	}
-	verb := "slower than"
-	if all[0].ratio < 1 {
-		verb = "the time of"
-		parts[0] = join(report.Times(1/all[0].ratio), all[0].with)
-		parts = parts[:1]
-	}
-	text := "A new connection for each command is " + report.List(parts) + " " + verb + " reuse"
-	if verb != "slower than" {
-		text = "Here a new connection for each command was no slower than reuse, which is odd: look at the errors"
-	}
-	return text + "."
+	return "A new connection for each command is " + report.List(parts) + " slower than reuse."
 }
 
-func join(a, b string) string {
-	if b == "" {
+func (r *ConnectResult) countsLead() string {
+	reuse, again := r.row(ConnectReuse, false, false), r.row(ConnectReconnect, false, false)
+	if reuse == nil || again == nil || reuse.NewConnectionsServer == nil || again.NewConnectionsServer == nil {
+		return "There is no pair of rows to compare."
+	}
+	return fmt.Sprintf("For %s reuse opened %s, a new connection for each command %s.",
+		report.Plural(r.Params.Requests, "command", "commands"),
+		report.Plural(*reuse.NewConnectionsServer, "connection", "connections"), report.Int(*again.NewConnectionsServer))
+}
+
+func (r *ConnectResult) countsTable() report.Table {
+	t := report.Table{Columns: []report.Column{{Name: "row", Text: true}, {Name: "new conns", Unit: "server"}, {Name: "errors"}}}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		t.Rows = append(t.Rows, []string{row.name(), optional(row.NewConnectionsServer), report.Int(row.Errors)})
+	}
+	return t
+}
+
+// optional formats a count that the server may not have given.
+func optional(n *int64) string {
+	if n == nil {
+		return "–"
+	}
+	return report.Int(*n)
+}
+
+// join adds a remark in brackets, if there is one.
+func join(a, remark string) string {
+	if remark == "" {
 		return a
 	}
-	return a + " (" + b + ")"
+	return a + " (" + remark + ")"
 }
 
 func (r *ConnectResult) figures() []report.Figure {
@@ -144,15 +173,12 @@ func (r *ConnectResult) rowsSection() report.Section {
 		times.Rows = append(times.Rows, []string{
 			row.name(), report.Fixed(row.OpsPerS, 0), us(row.AvgUs), us(row.MinUs), us(row.P50Us), us(row.P95Us), us(row.P99Us), us(row.MaxUs), report.Int(row.Errors),
 		})
-		serverCPU, conns := math.NaN(), "–"
+		serverCPU := math.NaN()
 		if row.CPUServerS != nil {
 			serverCPU = *row.CPUServerS
 		}
-		if row.NewConnectionsServer != nil {
-			conns = report.Int(*row.NewConnectionsServer)
-		}
 		costs.Rows = append(costs.Rows, []string{
-			row.name(), report.Fixed(row.WallS, 2), report.Fixed(row.CPUUserS, 2), report.Fixed(row.CPUSysS, 2), report.Fixed(serverCPU, 2), conns,
+			row.name(), report.Fixed(row.WallS, 2), report.Fixed(row.CPUUserS, 2), report.Fixed(row.CPUSysS, 2), report.Fixed(serverCPU, 2), optional(row.NewConnectionsServer),
 		})
 	}
 	return report.Section{
@@ -207,7 +233,7 @@ func (r *ConnectRow) cpuPerCommand() float64 {
 	return (r.CPUUserS + r.CPUSysS) * 1e6 / n
 }
 
-// layerNames are the layers in words.
+// layerName is a layer in words.
 func layerName(layer string) string {
 	switch layer {
 	case LayerTCP:
@@ -226,12 +252,12 @@ func layerName(layer string) string {
 }
 
 func (r *ConnectResult) layersSection() (report.Section, bool) {
-	// The last row that has a layer is the one with the most around it; each
-	// layer is shown once, as a layer costs the same in every row.
+	// Each layer is shown once, from the first row that has it: it is measured
+	// apart and costs the same in every row.
 	cost := map[string]float64{}
 	for _, row := range r.Rows {
 		for layer, us := range row.LayersUs {
-			if _, ok := cost[layer]; !ok {
+			if _, seen := cost[layer]; !seen {
 				cost[layer] = us
 			}
 		}

@@ -28,26 +28,23 @@ func Fixed(f float64, decimals int) string {
 	return s
 }
 
-// Short formats f to about three significant digits, never in exponent form:
-// 0.0123, 5.53, 119, 20,695.
+// Short formats f to at most three significant digits before and after the
+// point together, never in exponent form and without zeros at its end, as suits
+// a sentence: 0.0123, 5.53, 6, 119, 20,695.
 func Short(f float64) string {
 	abs := math.Abs(f)
-	switch {
-	case math.IsNaN(abs) || math.IsInf(abs, 0):
+	if math.IsNaN(abs) || math.IsInf(abs, 0) {
 		return missing
-	case abs == 0:
-		return "0"
-	case abs >= 100:
-		return Fixed(f, 0)
-	case abs >= 10:
-		return Fixed(f, 1)
-	case abs >= 1:
-		return Fixed(f, 2)
-	case abs >= 0.1:
-		return Fixed(f, 3)
-	default:
-		return Fixed(f, min(9, 2-int(math.Floor(math.Log10(abs)))))
 	}
+	decimals := 0
+	if abs > 0 && abs < 100 {
+		decimals = min(9, 2-int(math.Floor(math.Log10(abs))))
+	}
+	s := Fixed(f, decimals)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
 }
 
 // Micros formats a time given in microseconds in the unit that reads best.

@@ -127,6 +127,19 @@ func TestWideTableIsBroken(t *testing.T) {
 	}
 }
 
+func TestLastTextColumnIsWrapped(t *testing.T) {
+	tab := report.Table{
+		Columns: []report.Column{{Name: "setting", Text: true}, {Name: "why", Text: true}},
+		Rows:    [][]string{{"Size", strings.Repeat("because of the numbers ", 6) + "end"}},
+	}
+	var buf bytes.Buffer
+	p := report.Page{Title: "wrapped", Sections: []report.Section{{Heading: "h", Tables: []report.Table{tab}}}}
+	if err := report.WriteText(&buf, p, 60); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "wrapped.txt", buf.Bytes())
+}
+
 func TestHTMLGolden(t *testing.T) {
 	var buf bytes.Buffer
 	if err := report.WriteHTML(&buf, page()); err != nil {

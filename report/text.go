@@ -147,18 +147,32 @@ func shares(items []Bar) []float64 {
 	return out
 }
 
-// table prints the columns side by side. A table that is too wide is broken
-// into several under one another, each beginning with the first column.
+// minWrapped is the least room in which the words of a last column are broken.
+const minWrapped = 24
+
+// table prints the columns side by side. If they are too wide, the words of a
+// last column of text are broken into lines; if that does not do, the table is
+// broken into several under one another, each beginning with the first column.
 func (t *textWriter) table(tab Table) {
 	if tab.Title != "" {
 		t.line(clean(tab.Title))
 	}
+	last := len(tab.Columns) - 1
 	widths := make([]int, len(tab.Columns))
+	total := 0
 	for i, c := range tab.Columns {
 		widths[i] = max(width(clean(c.Name)), width(clean(c.Unit)))
 		for _, row := range tab.Rows {
 			widths[i] = max(widths[i], width(clean(cell(row, i))))
 		}
+		total += 2 + widths[i]
+	}
+	if over := total - t.width; over > 0 && tab.Columns[last].Text {
+		room := t.width - 4 - widths[0]
+		if widths[last]-over >= minWrapped {
+			room = widths[last] - over
+		}
+		widths[last] = max(min(widths[last], room), 1)
 	}
 	for first := 1; ; {
 		end, used := first, 0
@@ -186,9 +200,17 @@ func (t *textWriter) block(tab Table, widths []int, first, end int) {
 	row := func(get func(i int) string) {
 		var b strings.Builder
 		for i := range widths {
-			if i == 0 || (i >= first && i < end) {
+			text := clean(get(i))
+			switch {
+			case i > 0 && (i < first || i >= end):
+			case width(text) > widths[i]:
+				// The last column, too wide for the line.
+				head := b.String() + "  "
+				t.wrap(head, strings.Repeat(" ", width(head)), text)
+				return
+			default:
 				b.WriteString("  ")
-				b.WriteString(pad(clean(get(i)), widths[i], !tab.Columns[i].Text))
+				b.WriteString(pad(text, widths[i], !tab.Columns[i].Text))
 			}
 		}
 		t.line(b.String())
