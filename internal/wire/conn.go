@@ -19,7 +19,7 @@ type Options struct {
 	Limits       resp.Limits   // of a reply
 
 	OnPush  func(*Conn, resp.Value) // an out-of-band message (RESP3 push); called by whoever reads, must not block
-	OnStall func(*Conn)             // called once per stall, on its own goroutine
+	OnStall func(*Conn)             // the conn has stalled, or its replies have come after all (ask Stalled); on its own goroutine
 	OnClose func(*Conn, error)      // called once, on its own goroutine, after the socket is closed
 }
 
@@ -293,6 +293,24 @@ func awaitRoom(ctx context.Context, room, closed <-chan struct{}, wait time.Dura
 	case <-timeout:
 		return &LeftError{Cause: ErrTimeout, Full: true}
 	}
+}
+
+// IdleFor is how long ago the conn was last used; background pings do not count.
+func (c *Conn) IdleFor() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Duration(c.now() - c.lastUse)
+}
+
+// Ping sends a PING that nobody waits for: an answer shows itself by the absence of a stall. It reports false when the conn
+// is broken, and never blocks.
+func (c *Conn) Ping() bool {
+	if c.Owed() > 0 {
+		return c.Err() == nil // the replies owed say as much
+	}
+	k := NewCall()
+	k.Words("PING")
+	return c.Start(k)
 }
 
 // Start sends a call whose replies nobody waits for: they are swallowed when they come. It never blocks; it reports false when

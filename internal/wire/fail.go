@@ -42,7 +42,8 @@ func (e *LeftError) Unwrap() error { return e.Cause }
 // A ConnError says that the conn failed under the call.
 type ConnError struct {
 	Cause      error
-	MayHaveRun bool // at least one command of the call may have reached the server whole
+	MayHaveRun bool         // at least one command of the call may have reached the server whole
+	Partial    []resp.Value // the replies that had come, of a call of several commands
 }
 
 func (e *ConnError) Error() string { return "conn failed: " + e.Cause.Error() }
@@ -146,17 +147,17 @@ func (c *Conn) failAll(me *Call) error {
 		k.next = nil
 		// A command that was only partly handed over cannot run; of several, the first ones can.
 		ran := k.end <= handed || k.want > 1 && k.end-k.size < handed
-		switch err := (&ConnError{Cause: cause, MayHaveRun: ran}); {
+		err := &ConnError{Cause: cause, MayHaveRun: ran}
+		switch {
 		case k == me:
-			mine = err
-			if k.state.Load() == done { // overdue at the same moment
+			if err.Partial, mine = k.many, err; k.state.Load() == done { // overdue at the same moment
 				mine = k.err
 			}
 			k.Free()
 		case k.state.Load() == abandoned:
 			k.Free()
 		default:
-			k.err = err
+			err.Partial, k.err = k.many, err
 			if k.deliver() {
 				k.signal()
 			} else { // it left at this very moment

@@ -112,7 +112,10 @@ func (c *Conn) recovered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spliceLocked()
-	if c.head == nil || c.head.due == 0 || c.head.due > c.now() {
-		c.state.CompareAndSwap(stalled, healthy)
+	if c.head != nil && c.head.due > 0 && c.head.due <= c.now() {
+		return
+	}
+	if c.state.CompareAndSwap(stalled, healthy) && c.opts.OnStall != nil {
+		go c.opts.OnStall(c)
 	}
 }
