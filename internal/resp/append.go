@@ -46,7 +46,7 @@ func AppendBulkFloat(b []byte, f float64) []byte {
 //
 // RESP2 has fewer kinds: there doubles, big numbers and verbatim strings become bulk strings, booleans become integers,
 // sets, maps and pushes become arrays, and attributes are left out. Line ends cannot be sent in a simple string, so they
-// become blanks; in an error too under RESP2, while RESP3 sends such an error as a blob. A map with a key and no value is
+// become blanks; in an error too under RESP2, while RESP3 sends such an error, and one over 1 MiB, as a blob. A map with a key and no value is
 // given a null. A Value without a kind is sent as a null.
 func AppendValue(b []byte, v *Value, proto int) []byte {
 	if proto == 2 {
@@ -59,7 +59,7 @@ func AppendValue(b []byte, v *Value, proto int) []byte {
 	case KindSimple:
 		return appendLine(b, '+', v.Str)
 	case KindError:
-		if strings.ContainsAny(v.Str, "\r\n") {
+		if len(v.Str) > DefaultMaxLine || strings.ContainsAny(v.Str, "\r\n") {
 			b = appendHeader(b, '!', len(v.Str))
 			b = append(b, v.Str...)
 			return append(b, '\r', '\n')

@@ -5,22 +5,8 @@ import (
 	"testing"
 )
 
-var benchInputs = []struct {
-	name, in string
-	allocs   float64
-}{
-	{"ok", "+OK\r\n", 0},
-	{"int", ":1\r\n", 0},
-	{"null", "$-1\r\n", 0},
-	{"bulk100", "$100\r\n" + strings.Repeat("x", 100) + "\r\n", 1},
-	{"mget2", "*2\r\n$3\r\nabc\r\n$3\r\ndef\r\n", 3},
-	{"hgetall20", "*20\r\n" + strings.Repeat("$5\r\nhello\r\n$5\r\nworld\r\n", 10), 21},
-	{"error", "-ERR unknown command\r\n", 1},
-	{"double", ",1.5\r\n", 0},
-}
-
 func BenchmarkNext(b *testing.B) {
-	for _, c := range benchInputs {
+	for _, c := range hotInputs {
 		b.Run(c.name, func(b *testing.B) {
 			var p Parser
 			var v Value
@@ -37,7 +23,7 @@ func BenchmarkNext(b *testing.B) {
 }
 
 func BenchmarkSkipNext(b *testing.B) {
-	for _, c := range benchInputs {
+	for _, c := range hotInputs {
 		b.Run(c.name, func(b *testing.B) {
 			var p Parser
 			in := []byte(c.in)

@@ -11,17 +11,17 @@ import (
 )
 
 // Short forms for expected values.
-func simple(s string) Value        { return Value{Kind: KindSimple, Str: s} }
-func failure(s string) Value       { return Value{Kind: KindError, Str: s} }
-func integer(n int64) Value        { return Value{Kind: KindInteger, Int: n} }
-func bulk(s string) Value          { return Value{Kind: KindBulk, Str: s} }
-func null() Value                  { return Value{Kind: KindNull} }
-func nullArray() Value             { return Value{Kind: KindNull, Int: 1} }
-func big(s string) Value           { return Value{Kind: KindBigNumber, Str: s} }
-func array(e ...Value) Value       { return Value{Kind: KindArray, Elems: e} }
-func set(e ...Value) Value         { return Value{Kind: KindSet, Elems: e} }
-func mapping(e ...Value) Value     { return Value{Kind: KindMap, Elems: e} }
-func push(e ...Value) Value        { return Value{Kind: KindPush, Elems: e} }
+func simple(s string) Value    { return Value{Kind: KindSimple, Str: s} }
+func failure(s string) Value   { return Value{Kind: KindError, Str: s} }
+func integer(n int64) Value    { return Value{Kind: KindInteger, Int: n} }
+func bulk(s string) Value      { return Value{Kind: KindBulk, Str: s} }
+func null() Value              { return Value{Kind: KindNull} }
+func nullArray() Value         { return Value{Kind: KindNull, Int: 1} }
+func big(s string) Value       { return Value{Kind: KindBigNumber, Str: s} }
+func array(e ...Value) Value   { return Value{Kind: KindArray, Elems: e} }
+func set(e ...Value) Value     { return Value{Kind: KindSet, Elems: e} }
+func mapping(e ...Value) Value { return Value{Kind: KindMap, Elems: e} }
+func push(e ...Value) Value    { return Value{Kind: KindPush, Elems: e} }
 func (v Value) with(a ...Value) Value {
 	v.Attrs = a
 	return v
