@@ -139,9 +139,10 @@ func TestNoSkippedTests(t *testing.T) {
 }
 
 // TestNoSleepInTests: a test waits for an event, or lets virtual time pass. Inside a bubble time.Sleep is how virtual time passes, so it is allowed there: in
-// what is given to synctest.Test, and in helper functions of a file that imports testing/synctest.
+// what is given to synctest.Test or to a function of the package that calls it, and in helper functions of a file that imports testing/synctest.
 func TestNoSleepInTests(t *testing.T) {
 	tr := loadTree(t)
+	makers := bubbleMakers(tr)
 	for _, f := range tr.files {
 		if !f.test {
 			continue
@@ -155,7 +156,7 @@ func TestNoSleepInTests(t *testing.T) {
 				if !ok {
 					return true
 				}
-				if virtual && selects(call.Fun, "synctest", "Test") {
+				if name, ok := call.Fun.(*ast.Ident); ok && makers[f.dir+":"+name.Name] || selects(call.Fun, "synctest", "Test") {
 					return false
 				}
 				if selects(call.Fun, "time", "Sleep") && (!virtual || !helper) {
@@ -165,6 +166,26 @@ func TestNoSleepInTests(t *testing.T) {
 			})
 		}
 	}
+}
+
+// bubbleMakers finds the test helpers that call synctest.Test themselves, each as "dir:name".
+func bubbleMakers(tr *tree) map[string]bool {
+	makers := map[string]bool{}
+	for _, f := range tr.files {
+		for _, decl := range f.ast.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !f.test || !ok || isTestFunc(fn) {
+				continue
+			}
+			ast.Inspect(fn, func(node ast.Node) bool {
+				if call, ok := node.(*ast.CallExpr); ok && selects(call.Fun, "synctest", "Test") {
+					makers[f.dir+":"+fn.Name.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	return makers
 }
 
 func isTestFunc(fn *ast.FuncDecl) bool {
