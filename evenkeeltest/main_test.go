@@ -62,11 +62,11 @@ func connect(t testing.TB, addr string) *wire {
 func onWire(t testing.TB, nc net.Conn) *wire {
 	t.Helper()
 	t.Cleanup(func() { _ = nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
 	return &wire{t: t, nc: nc, br: bufio.NewReader(nc)}
 }
+
+// patience gives the next step ten seconds.
+func (w *wire) patience() { _ = w.nc.SetDeadline(time.Now().Add(10 * time.Second)) }
 
 func command(words ...string) string {
 	b := resp.AppendArrayHeader(nil, len(words))
@@ -79,6 +79,7 @@ func command(words ...string) string {
 // send writes one command, its words cut at blanks.
 func (w *wire) send(text string) {
 	w.t.Helper()
+	w.patience()
 	if _, err := io.WriteString(w.nc, command(strings.Fields(text)...)); err != nil {
 		w.t.Fatalf("%s: %v", text, err)
 	}
@@ -87,6 +88,7 @@ func (w *wire) send(text string) {
 // expect reads exactly these bytes.
 func (w *wire) expect(want string) {
 	w.t.Helper()
+	w.patience()
 	got := make([]byte, len(want))
 	n, err := io.ReadFull(w.br, got)
 	if string(got[:n]) != want {
@@ -104,6 +106,7 @@ func (w *wire) ask(text, want string) {
 // end reads nothing but the end of the conn, and returns how it ended.
 func (w *wire) end() error {
 	w.t.Helper()
+	w.patience()
 	b, err := w.br.ReadByte()
 	if err == nil {
 		w.t.Fatalf("read %q, want the end", b)
