@@ -57,10 +57,7 @@ func (f *frame) grow() {
 	if n < cap(f.elems) {
 		return
 	}
-	more := max(n, 4)
-	if more > f.left {
-		more = f.left
-	}
+	more := min(max(n, 4), f.left)
 	elems := make([]Value, n, n+more)
 	copy(elems, f.elems)
 	f.elems = elems
@@ -108,7 +105,7 @@ func (p *Parser) aggregateHeader(typ byte, body []byte, off, avail int, v *Value
 	}
 	n, ok := parseLength(body)
 	if !ok {
-		p.fail(off, "a length that is not a number")
+		p.fail(off, "a length that is no number, or too large a one")
 		return false
 	}
 	most := p.lim.MaxElems

@@ -126,6 +126,7 @@ func anyValue(depth int, inside bool) *rapid.Generator[Value] {
 		case KindMap:
 			v.Elems = rapid.SliceOfN(anyValue(depth-1, true), 0, 4).Draw(t, "pairs")
 			v.Elems = v.Elems[:len(v.Elems)&^1]
+		default: // KindNull has nothing more
 		}
 		if depth > 0 && rapid.IntRange(0, 7).Draw(t, "attributes") == 0 {
 			v.Attrs = rapid.SliceOfN(anyValue(depth-1, true), 2, 2).Draw(t, "attributes")

@@ -91,8 +91,10 @@ func appendNamed(b []byte, arg any) ([]byte, bool) {
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return AppendBulk(b, v.Bytes()), true
 		}
+		return b, false
+	default:
+		return b, false
 	}
-	return b, false
 }
 
 func appendBulkBool(b []byte, v bool) []byte {

@@ -9,8 +9,8 @@
 //   - A [Parser] can stop at any byte and resume with the next. How the bytes are cut into pieces changes neither the
 //     values nor the errors.
 //   - A parsed value shares no memory with the caller's buffer.
-//   - A length on the wire is a claim. Memory is taken for what has arrived, plus at most 64 KiB of payload or 64 elements
-//     per open aggregate, until more has arrived.
+//   - A length on the wire is a claim. Memory is taken for what has arrived, and in advance for no more than 64 KiB of
+//     payload, 64 elements per open aggregate, and for the outermost one an element per eight bytes at hand.
 //   - Nesting uses a stack of its own with a depth cap, never the goroutine's.
 //   - Whatever is not well formed is an error and ends the stream: a reply order that is in doubt is worse than a closed
 //     connection.

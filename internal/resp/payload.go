@@ -24,7 +24,7 @@ func (p *Parser) bulkHeader(typ byte, body []byte, off int, v *Value) (done bool
 	n, ok := parseLength(body)
 	switch {
 	case !ok:
-		p.fail(off, "a length that is not a number")
+		p.fail(off, "a length that is no number, or too large a one")
 		return false
 	case n > p.lim.MaxBulk:
 		p.fail(off, "a string is longer than the limit")
@@ -51,7 +51,7 @@ func (p *Parser) chunk(line []byte, off int, v *Value) (done bool) {
 	n, ok := parseLength(line[1:])
 	switch {
 	case !ok:
-		p.fail(off, "a length that is not a number")
+		p.fail(off, "a length that is no number, or too large a one")
 		return false
 	case n > p.lim.MaxBulk-p.length:
 		p.fail(off, "a string is longer than the limit")
