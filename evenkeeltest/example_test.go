@@ -2,18 +2,36 @@ package evenkeeltest_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
-	"log"
+	"io"
 	"net"
 
 	"github.com/evenkeel-go/evenkeel/evenkeeltest"
 )
 
+// converse sends text, ends its side, and returns the lines that come back.
+func converse(addr, text string) (lines []string) {
+	conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", addr)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, text); err != nil {
+		return []string{err.Error()}
+	}
+	for s := bufio.NewScanner(conn); s.Scan(); {
+		lines = append(lines, s.Text())
+	}
+	return lines
+}
+
 // A server that knows the usual commands, save for one that is scripted.
 func ExampleNewFake() {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := evenkeeltest.ListenLoopback()
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fake := evenkeeltest.NewFake(ln, nil)
 	defer fake.Close()
@@ -21,74 +39,54 @@ func ExampleNewFake() {
 		return evenkeeltest.Err("LOADING " + r.Arg(1) + " is not there yet")
 	})
 
-	conn, err := net.Dial("tcp", fake.Addr())
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprint(conn, "SET k v\r\nGET k\r\n")
-	replies := bufio.NewScanner(conn)
-	for range 2 {
-		replies.Scan()
-		fmt.Println(replies.Text())
+	for _, line := range converse(fake.Addr(), "SET k v\r\nGET k\r\nQUIT\r\n") {
+		fmt.Println(line)
 	}
 	fmt.Println("GETs seen:", fake.Count("GET"))
 	// Output:
 	// +OK
 	// -LOADING k is not there yet
+	// +OK
 	// GETs seen: 1
 }
 
 // A reply that breaks off in the middle: the conn is closed after nine bytes.
 func ExampleReply_CutAt() {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := evenkeeltest.ListenLoopback()
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fake := evenkeeltest.NewFake(ln, func(*evenkeeltest.Request) evenkeeltest.Reply {
 		return evenkeeltest.Bulk("half of this").CutAt(9).ThenClose()
 	})
 	defer fake.Close()
 
-	conn, err := net.Dial("tcp", fake.Addr())
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprint(conn, "GET k\r\n")
-	reply := bufio.NewScanner(conn)
-	for reply.Scan() {
-		fmt.Printf("%q\n", reply.Text())
-	}
+	fmt.Printf("%q\n", converse(fake.Addr(), "GET k\r\n"))
 	// Output:
-	// "$12"
-	// "half"
+	// ["$12" "half"]
 }
 
-// A relay counts the conns that pass through it.
+// A relay counts the conns that pass through it, and cuts them when told to.
 func ExampleRelay() {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := evenkeeltest.ListenLoopback()
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fake := evenkeeltest.NewFake(ln, nil)
 	defer fake.Close()
 	relay, err := evenkeeltest.NewRelay(evenkeeltest.RelayConfig{Target: fake.Addr()})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer relay.Close()
 
-	conn, err := net.Dial("tcp", relay.Addr())
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprint(conn, "PING\r\n")
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	fmt.Printf("%q %v\n", line, err)
-	fmt.Println("open:", relay.Stats().Open)
+	relay.CutAfter(evenkeeltest.ToClient, 3, evenkeeltest.EndFIN)
+	fmt.Printf("%q\n", converse(relay.Addr(), "PING\r\n"))
+	fmt.Println("accepted:", relay.Stats().Accepted)
 	// Output:
-	// "+PONG\r\n" <nil>
-	// open: 1
+	// ["+PO"]
+	// accepted: 1
 }

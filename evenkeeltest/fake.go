@@ -101,7 +101,7 @@ type Fake struct {
 // end. The handler may be nil.
 func StartFake(tb testing.TB, h Handler) *Fake {
 	tb.Helper()
-	ln, err := listenFree()
+	ln, err := ListenLoopback()
 	if err != nil {
 		tb.Fatal(err)
 	}

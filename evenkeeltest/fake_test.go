@@ -17,29 +17,39 @@ import (
 	"github.com/evenkeel-go/evenkeel/internal/simnet"
 )
 
-// inBubble runs a test in virtual time against a fake on a simulated network.
-func inBubble(t *testing.T, test func(t *testing.T, f *Fake, dial func() *wire)) {
+// scene is a fake on a simulated network, in virtual time.
+type scene struct {
+	*testing.T
+	net  *simnet.Network
+	fake *Fake
+}
+
+func (s *scene) dial() *wire {
+	s.Helper()
+	c, err := s.net.Dial(s.Context(), "tcp", "fake")
+	if err != nil {
+		s.Fatal(err)
+	}
+	return onWire(s, c)
+}
+
+func inBubble(t *testing.T, test func(*scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		n := simnet.New(simnet.Options{})
-		ln, err := n.Listen("fake")
+		s := &scene{T: t, net: simnet.New(simnet.Options{})}
+		ln, err := s.net.Listen("fake")
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := NewFake(ln, nil)
-		defer f.Close()
-		test(t, f, func() *wire {
-			c, err := n.Dial(t.Context(), "tcp", "fake")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return onWire(t, c)
-		})
+		s.fake = NewFake(ln, nil)
+		defer s.fake.Close()
+		test(s)
 	})
 }
 
 func TestFakeCommands(t *testing.T) {
-	inBubble(t, func(_ *testing.T, _ *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		dial := s.dial
 		w := dial()
 		for _, step := range [][2]string{
 			{"PING", "+PONG\r\n"},
@@ -90,7 +100,8 @@ func TestFakeCommands(t *testing.T) {
 }
 
 func TestFakeInlineAndBatch(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		t, f, dial := s.T, s.fake, s.dial
 		w := dial()
 		batch := "PING\r\n\r\nset k v\n" + command("GET", "k") + "ping x\r\n"
 		for i := range len(batch) { // at every byte
@@ -113,7 +124,8 @@ func TestFakeInlineAndBatch(t *testing.T) {
 }
 
 func TestFakeProtocolError(t *testing.T) {
-	inBubble(t, func(_ *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		f, dial := s.fake, s.dial
 		f.Handle("get", func(*Request) Reply { return Int(1) })
 		for _, bad := range []string{"*x\r\n", "*1\r\n:1\r\n", strings.Repeat("x", maxPending+1)} {
 			w := dial()
@@ -127,7 +139,8 @@ func TestFakeProtocolError(t *testing.T) {
 }
 
 func TestFakeHello(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		t, f, dial := s.T, s.fake, s.dial
 		w := dial()
 		w.ask("HELLO 3 SETNAME app", "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:1\r\n"+
 			"$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n")
@@ -145,7 +158,8 @@ func TestFakeHello(t *testing.T) {
 }
 
 func TestFakeAuth(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		t, f, dial := s.T, s.fake, s.dial
 		w := dial()
 		w.send("AUTH x")
 		w.expect("-ERR AUTH <password> called without any password")
@@ -168,7 +182,8 @@ func TestFakeAuth(t *testing.T) {
 }
 
 func TestFakeBlocking(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		t, f, dial := s.T, s.fake, s.dial
 		a, b := dial(), dial()
 		start := time.Now()
 		a.ask("BLPOP q 1.5", "*-1\r\n")
@@ -202,7 +217,8 @@ func TestFakeBlocking(t *testing.T) {
 }
 
 func TestFakeReplies(t *testing.T) {
-	inBubble(t, func(_ *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		f, dial := s.fake, s.dial
 		w := dial()
 		var reply Reply
 		f.Handle("X", func(*Request) Reply { return reply })
@@ -243,7 +259,8 @@ func TestFakeFaults(t *testing.T) {
 		"default half": {Default().Half(), "$1\r", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, f *Fake, dial func() *wire) {
+			inBubble(t, func(s *scene) {
+				t, f, dial := s.T, s.fake, s.dial
 				w := dial()
 				w.ask("SET k v", "+OK\r\n")
 				f.Handle("GET", func(*Request) Reply { return tc.reply })
@@ -261,7 +278,8 @@ func TestFakeFaults(t *testing.T) {
 }
 
 func TestFakeResetOmitAndDelay(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		t, f, dial := s.T, s.fake, s.dial
 		f.Handle("SLOW", func(*Request) Reply { return OK().After(3 * time.Second) })
 		f.Handle("OMIT", func(*Request) Reply { return Omit() })
 		f.Handle("RST", func(*Request) Reply { return Hangup().ThenReset() })
@@ -282,7 +300,8 @@ func TestFakeResetOmitAndDelay(t *testing.T) {
 }
 
 func TestFakePauseKeepsConnsAndOrder(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		t, f, dial := s.T, s.fake, s.dial
 		f.Pause()
 		w := dial()
 		w.send("PING")
@@ -301,7 +320,8 @@ func TestFakePauseKeepsConnsAndOrder(t *testing.T) {
 }
 
 func TestFakeOnConnectAndMaxClients(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		t, f, dial := s.T, s.fake, s.dial
 		f.SetMaxClients(1)
 		first := dial()
 		first.ask("PING", "+PONG\r\n")
@@ -326,7 +346,8 @@ func TestFakeOnConnectAndMaxClients(t *testing.T) {
 }
 
 func TestFakePush(t *testing.T) {
-	inBubble(t, func(_ *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		f, dial := s.fake, s.dial
 		w := dial()
 		w.send("HELLO 3")
 		w.ask("ECHO mark", "%7\r\n")
@@ -340,7 +361,8 @@ func TestFakePush(t *testing.T) {
 }
 
 func TestFakeKillAndReset(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *Fake, dial func() *wire) {
+	inBubble(t, func(s *scene) {
+		t, f, dial := s.T, s.fake, s.dial
 		a, b := dial(), dial()
 		a.ask("PING", "+PONG\r\n")
 		b.ask("CLIENT KILL ID 1", ":1\r\n")
@@ -389,7 +411,7 @@ func TestFakeOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := listenFree()
+	ln, err := ListenLoopback()
 	if err != nil {
 		t.Fatal(err)
 	}

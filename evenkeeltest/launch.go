@@ -293,16 +293,10 @@ func majorOf(version string) int {
 	return n
 }
 
+// tail returns the last lines of a text.
 func tail(text []byte, lines int) []byte {
-	text = bytes.TrimSpace(text)
-	for i := len(text) - 1; i >= 0; i-- {
-		if text[i] == '\n' {
-			if lines--; lines == 0 {
-				return text[i+1:]
-			}
-		}
-	}
-	return text
+	all := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return bytes.Join(all[max(0, len(all)-lines):], []byte("\n"))
 }
 
 // closeOnSignal closes the server on SIGINT and SIGTERM and then passes the signal

@@ -22,25 +22,25 @@ const childMode = "EVENKEELTEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childMode) != "" {
-		holdServer()
-		return
+		os.Exit(holdServer())
 	}
 	goleak.VerifyTestMain(m)
 }
 
 // holdServer starts a server as a test would, prints where it is, and waits to be
 // killed.
-func holdServer() {
+func holdServer() (code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	s, err := Launch(ctx)
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
 	defer closeOnSignal(s)()
 	_, _ = fmt.Fprintln(os.Stdout, s.Addr(), s.at.dir)
 	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
 }
 
 // wire is a test's side of a conn: what to write, what to expect.

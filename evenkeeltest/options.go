@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -120,9 +121,8 @@ func (s *settings) configFile(at layout) []byte {
 		}
 		b.WriteByte('\n')
 	}
-	num := func(n int) string { return fmt.Sprint(n) }
 	line("bind", "127.0.0.1")
-	line("port", num(at.port))
+	line("port", strconv.Itoa(at.port))
 	line("dir", at.dir)
 	line("daemonize", "no")
 	line("save", "")
@@ -144,21 +144,21 @@ func (s *settings) configFile(at layout) []byte {
 		line(append(args, u.rules...)...)
 	}
 	if s.maxClients > 0 {
-		line("maxclients", num(s.maxClients))
+		line("maxclients", strconv.Itoa(s.maxClients))
 	}
 	if at.socket != "" {
 		line("unixsocket", at.socket)
 		line("unixsocketperm", "700")
 	}
 	if s.tls {
-		line("tls-port", num(at.tlsPort))
+		line("tls-port", strconv.Itoa(at.tlsPort))
 		line("tls-cert-file", certPath(at.dir, "server"))
 		line("tls-key-file", keyPath(at.dir, "server"))
 		line("tls-ca-cert-file", certPath(at.dir, "ca"))
 		line("tls-auth-clients", yesNo(s.authClients))
 	}
 	if s.primaryPort != 0 {
-		line("replicaof", "127.0.0.1", num(s.primaryPort))
+		line("replicaof", "127.0.0.1", strconv.Itoa(s.primaryPort))
 		if p := s.defaultPassword(); p != "" {
 			line("masterauth", p)
 		}

@@ -15,8 +15,10 @@ const (
 	lastPort  = 32_000
 )
 
-// listenFree listens on a free loopback port.
-func listenFree() (net.Listener, error) {
+// ListenLoopback listens on a free TCP port of 127.0.0.1. The port is not one of
+// those that the system gives to dialing sockets, so that it stays free when the
+// listener is closed and opened again.
+func ListenLoopback() (net.Listener, error) {
 	var lc net.ListenConfig
 	var last error
 	for range 100 {
@@ -32,11 +34,11 @@ func listenFree() (net.Listener, error) {
 
 // freePort returns a loopback port that was free a moment ago.
 func freePort() (int, error) {
-	ln, err := listenFree()
+	ln, err := ListenLoopback()
 	if err != nil {
 		return 0, err
 	}
-	defer ln.Close()
+	defer func() { _ = ln.Close() }() // nobody has connected to it
 	addr, ok := ln.Addr().(*net.TCPAddr)
 	if !ok {
 		return 0, errors.New("evenkeeltest: no TCP address")

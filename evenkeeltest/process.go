@@ -24,7 +24,7 @@ func startProcess(binary, arg, logPath string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the child has its own
 	// Its life ends by kill, which also reaches its children, not by a context.
 	cmd := exec.CommandContext(context.Background(), binary, arg)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -117,7 +117,7 @@ func NewRelay(cfg RelayConfig) (*Relay, error) {
 // listenLoopback takes a free port the first time and the same one from then on.
 func (r *Relay) listenLoopback() (net.Listener, error) {
 	if r.addr == nil {
-		return listenFree()
+		return ListenLoopback()
 	}
 	var lc net.ListenConfig
 	return lc.Listen(context.Background(), "tcp", r.addr.String())

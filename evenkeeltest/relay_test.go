@@ -35,7 +35,7 @@ func (s *stage) dial() *wire {
 }
 
 // relayed runs a test in a bubble. Both networks have buffers of 4 KiB.
-func relayed(t *testing.T, test func(t *testing.T, s *stage)) {
+func relayed(t *testing.T, test func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		opts := simnet.Options{BufferSize: 4 << 10}
@@ -54,7 +54,7 @@ func relayed(t *testing.T, test func(t *testing.T, s *stage)) {
 			t.Fatal(err)
 		}
 		defer s.relay.Close()
-		test(t, s)
+		test(s)
 	})
 }
 
@@ -66,7 +66,8 @@ func (w *wire) wantSilence() {
 }
 
 func TestRelayCounts(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		a, b := s.dial(), s.dial()
 		a.ask("PING", "+PONG\r\n")
 		b.ask("PING", "+PONG\r\n")
@@ -101,7 +102,8 @@ func TestRelayCounts(t *testing.T) {
 }
 
 func TestRelayDelayKeepsTheRate(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		s.relay.Delay(ToServer, 30*time.Millisecond)
 		s.relay.Delay(ToClient, 70*time.Millisecond)
 		w := s.dial()
@@ -124,7 +126,8 @@ func TestRelayDelayKeepsTheRate(t *testing.T) {
 }
 
 func TestRelaySetupDelay(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		s.relay.SetupDelay(time.Second)
 		start := time.Now()
 		w := s.dial()
@@ -137,7 +140,8 @@ func TestRelaySetupDelay(t *testing.T) {
 }
 
 func TestRelaySwallow(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		w := s.dial()
 		w.ask("PING", "+PONG\r\n")
 		s.relay.Swallow(ToClient)
@@ -169,7 +173,8 @@ func TestRelaySwallow(t *testing.T) {
 }
 
 func TestRelayHoldPushesBack(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		w := s.dial()
 		w.ask("PING", "+PONG\r\n")
 		s.relay.Hold(ToServer)
@@ -194,7 +199,8 @@ func TestRelayHoldPushesBack(t *testing.T) {
 }
 
 func TestRelayForgetIdle(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		for _, tc := range []struct {
 			ending Ending
 			want   func(error) bool
@@ -223,7 +229,8 @@ func TestRelayForgetIdle(t *testing.T) {
 }
 
 func TestRelayCutAfter(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		for _, tc := range []struct {
 			ending Ending
 			want   func(error) bool
@@ -259,7 +266,8 @@ func TestRelayCutAfter(t *testing.T) {
 }
 
 func TestRelayTrickleAndSplit(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		s.relay.Trickle(ToClient, 2, time.Second)
 		w := s.dial()
 		start := time.Now()
@@ -274,7 +282,8 @@ func TestRelayTrickleAndSplit(t *testing.T) {
 }
 
 func TestRelayFilter(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		s.relay.Filter(func(_ *Flow, d Direction, p []byte) ([]byte, Verdict) {
 			switch {
 			case d == ToServer && bytes.Contains(p, []byte("drop-me")):
@@ -310,7 +319,8 @@ func TestRelayFilter(t *testing.T) {
 }
 
 func TestRelayFlows(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		a, b, c := s.dial(), s.dial(), s.dial()
 		for _, w := range []*wire{a, b, c} {
 			w.ask("PING", "+PONG\r\n")
@@ -342,7 +352,8 @@ func TestRelayFlows(t *testing.T) {
 }
 
 func TestRelayServerNotThere(t *testing.T) {
-	relayed(t, func(t *testing.T, s *stage) {
+	relayed(t, func(s *stage) {
+		t := s.t
 		s.back.SetDialFault(simnet.RefuseDials)
 		if err := s.dial().end(); !simnet.IsReset(err) {
 			t.Fatal(err)

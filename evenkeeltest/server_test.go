@@ -289,7 +289,7 @@ func TestLaunchEndsWithItsContext(t *testing.T) {
 }
 
 func TestLaunchTriesOtherPorts(t *testing.T) {
-	taken, err := listenFree()
+	taken, err := ListenLoopback()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -191,8 +191,8 @@ func (c *Conn) CloseRead() error {
 	return nil
 }
 
-// SetLinger(0) makes Close send an RST and throw away what the peer has not read,
-// as on a TCP conn; any other value restores the default.
+// SetLinger with 0 makes Close send an RST and throw away what the peer has not
+// read, as on a TCP conn; any other value restores the default.
 func (c *Conn) SetLinger(sec int) error {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()

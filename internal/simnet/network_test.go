@@ -24,9 +24,9 @@ func listen(t testing.TB, n *Network, addr string) net.Listener {
 	return ln
 }
 
-func dial(t testing.TB, n *Network, addr string) *Conn {
+func dial(t testing.TB, n *Network) *Conn {
 	t.Helper()
-	c, err := n.Dial(t.Context(), "tcp", addr)
+	c, err := n.Dial(t.Context(), "tcp", "srv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +73,9 @@ func TestDialErrors(t *testing.T) {
 			t.Fatalf("black hole: %v after %v", err, d)
 		}
 		n.SetDialFault(ResetDials)
-		wantRead(t, dial(t, n, "srv"), syscall.ECONNRESET)
+		wantRead(t, dial(t, n), syscall.ECONNRESET)
 		n.Heal()
-		dial(t, n, "srv")
+		dial(t, n)
 		_ = ln.Close()
 		if _, err := dialFor(n, time.Second); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Fatal(err)
@@ -107,8 +107,8 @@ func TestBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(Options{Backlog: 2})
 		ln := listen(t, n, "srv")
-		dial(t, n, "srv")
-		dial(t, n, "srv")
+		dial(t, n)
+		dial(t, n)
 		if _, err := dialFor(n, time.Second); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("third dial: %v", err)
 		}
@@ -123,7 +123,7 @@ func TestListenerClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(Options{})
 		ln := listen(t, n, "srv")
-		waiting := dial(t, n, "srv")
+		waiting := dial(t, n)
 		held := accept(t, ln)
 		if err := ln.Close(); err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestListenerClose(t *testing.T) {
 		mustRead(t, held, "accepted conns live on")
 
 		ln = listen(t, n, "srv") // the address is free again
-		unseen := dial(t, n, "srv")
+		unseen := dial(t, n)
 		blocked := make(chan error, 1)
 		ln2 := listen(t, n, "other")
 		go func() { _, err := ln2.Accept(); blocked <- err }()
@@ -156,7 +156,7 @@ func TestFreezeIsAStoppedServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(Options{BufferSize: 4, Backlog: 2})
 		ln := listen(t, n, "srv")
-		c := dial(t, n, "srv")
+		c := dial(t, n)
 		s := accept(t, ln)
 		n.Freeze(ToServer)
 
@@ -168,7 +168,7 @@ func TestFreezeIsAStoppedServer(t *testing.T) {
 		}
 		accepted := make(chan net.Conn, 1)
 		go func() { c, _ := ln.Accept(); accepted <- c }()
-		late := dial(t, n, "srv")
+		late := dial(t, n)
 		synctest.Wait()
 		select {
 		case <-accepted:
@@ -216,7 +216,7 @@ func TestCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(Options{})
 		ln := listen(t, n, "srv")
-		c1, c2, c3 := dial(t, n, "srv"), dial(t, n, "srv"), dial(t, n, "srv")
+		c1, c2, c3 := dial(t, n), dial(t, n), dial(t, n)
 		s1, s2 := accept(t, ln), accept(t, ln)
 		want := Stats{Dials: 3, ConnectMax: 1, Connected: 3, Accepted: 2, Open: 3, OpenMax: 3, Held: 2, HeldMax: 2}
 		if d := cmp.Diff(want, n.StatsOf("srv")); d != "" {
@@ -258,7 +258,7 @@ func TestIdleConnIsSmall(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	all := make([]*Conn, 0, 2*conns)
 	for range conns {
-		c := dial(t, n, "srv")
+		c := dial(t, n)
 		s := accept(t, ln)
 		mustWrite(t, c, "PING")
 		mustRead(t, s, "PING")
