@@ -308,6 +308,9 @@ func TestLatency(t *testing.T) {
 		mustWrite(t, c, "slow")
 		c.Link().SetLatency(ToServer, 0)
 		mustWrite(t, c, "fast")
+		if k, err := s.TryRead(make([]byte, 9)); k != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("read %d bytes at once, %v", k, err)
+		}
 		_ = c.Close()
 		if got := n.Stats().Open; got != 1 {
 			t.Fatalf("open before the FIN arrived: %d", got)
