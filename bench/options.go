@@ -2,6 +2,8 @@ package bench
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,15 +61,11 @@ type Plan struct {
 	Memory int64
 }
 
-// String returns the plan as lines for a person.
-func (p Plan) String() string {
-	var b strings.Builder
-	for _, s := range p.Steps {
-		b.WriteString("  " + s + "\n")
-	}
-	fmt.Fprintf(&b, "  in all about %s, at most %s, at most %s of the server's memory\n",
+// Lines yields the plan as lines for a person.
+func (p Plan) Lines() iter.Seq[string] {
+	total := fmt.Sprintf("in all about %s, at most %s, and at most %s of the server's memory",
 		report.Duration(p.Length), report.Plural(p.Conns, "connection", "connections"), report.Bytes(p.Memory))
-	return b.String()
+	return slices.Values(append(slices.Clone(p.Steps), total))
 }
 
 // connMemory estimates what a connection takes on the server: 1,928 bytes by

@@ -23,14 +23,14 @@ func (r *StormResult) Page() report.Page {
 		Figures: r.figures(),
 		Facts:   r.Environment.facts(),
 	}
+	if len(r.Verdicts) > 0 {
+		p.Sections = append(p.Sections, r.verdictSection())
+	}
 	if len(r.Timeline) > 0 {
 		p.Sections = append(p.Sections, report.Section{Heading: "The run", Plots: r.plots()})
 	}
 	if len(r.Phases) > 0 {
 		p.Sections = append(p.Sections, r.phasesSection())
-	}
-	if len(r.Verdicts) > 0 {
-		p.Sections = append(p.Sections, r.verdictSection())
 	}
 	return interrupted(p, r.Interrupted)
 }

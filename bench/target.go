@@ -49,7 +49,7 @@ func (t Target) String() string {
 func (t Target) GoString() string { return "bench.Target(" + t.String() + ")" }
 
 func (c *check) target(t Target) {
-	c.that(t.DB >= 0, "n", "database %d is negative; give 0 or more", t.DB)
+	c.that(t.DB >= 0, "db", "database %d is negative; give 0 or more", t.DB)
 	if t.Private() {
 		c.that(t.Username == "" && t.Password == "" && t.TLS == nil, "url",
 			"a password, user or TLS was given without a server; add --url or -h")

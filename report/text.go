@@ -270,7 +270,10 @@ func pad(s string, to int, right bool) string {
 	return s + fill
 }
 
-// clean replaces what a terminal would obey or could not show.
+// Line makes s safe to print on a terminal as part of one line: what a terminal
+// would obey or could not show is replaced.
+func Line(s string) string { return clean(s) }
+
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

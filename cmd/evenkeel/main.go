@@ -1,0 +1,25 @@
+// Command evenkeel shows what connections to Redis and Valkey cost, on a server
+// of yours or on none, and how Evenkeel handles them. It is flags and wiring
+// only: the command line is package internal/cli, the measuring is package
+// bench. Run evenkeel --help, or go run ./cmd/evenkeel demo.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/evenkeel-go/evenkeel/internal/cli"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks for an orderly end, the second kills as usual.
+	context.AfterFunc(ctx, stop)
+	app := cli.App{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
+	return app.Run(ctx, os.Args[1:])
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/evenkeel-go/evenkeel/bench"
+	"github.com/evenkeel-go/evenkeel/report"
+)
+
+// Exit codes of Run.
+const (
+	// ExitDone means that the command did what it was asked.
+	ExitDone = 0
+	// ExitFindings means that it did, and a threshold was missed.
+	ExitFindings = 1
+	// ExitUsage means that the arguments were wrong and nothing was run.
+	ExitUsage = 2
+	// ExitFailed means that it could not connect, failed, or was interrupted.
+	ExitFailed = 3
+)
+
+// failure is an error with its exit code. An error without one comes from
+// parsing arguments and is one of usage.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func failed(err error) error { return &failure{ExitFailed, err} }
+
+// exit prints the error as one line and returns its code.
+func (s *session) exit(err error) int {
+	if err == nil {
+		return ExitDone
+	}
+	code := ExitUsage
+	if f, ok := errors.AsType[*failure](err); ok {
+		code = f.code
+	}
+	text := err.Error()
+	if o, ok := errors.AsType[*bench.OptionError](err); ok {
+		text = "--" + o.Error()
+	}
+	// A password of a letter or two is in every word; masking it would show it.
+	if len(s.secret) > 3 {
+		text = strings.ReplaceAll(text, s.secret, "***")
+	}
+	s.say("evenkeel: " + text)
+	return code
+}
+
+// say prints one line on standard error. There is nowhere to report that this
+// failed.
+func (s *session) say(line string) {
+	_, _ = io.WriteString(s.Stderr, report.Line(strings.TrimSpace(line))+"\n")
+}
+
+// flagError says what to do about a flag that could not be parsed.
+func flagError(cmd *cobra.Command, err error) error {
+	see := fmt.Sprintf("see '%s --help'", cmd.CommandPath())
+	// pflag takes an undefined -h for help, which it never is here.
+	if errors.Is(err, pflag.ErrHelp) {
+		return fmt.Errorf("-h is the host, and this command connects to none; %s", see)
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() == "" {
+			if near := nearestFlag(cmd, name); near != "" {
+				return fmt.Errorf("unknown flag --%s; did you mean --%s? %s", name, near, see)
+			}
+			return fmt.Errorf("unknown flag --%s; %s", name, see)
+		}
+		return fmt.Errorf("unknown flag -%s; %s", name, see)
+	}
+	return fmt.Errorf("%w; %s", err, see)
+}
+
+// nearestFlag returns the flag of cmd that name was most likely meant to be.
+func nearestFlag(cmd *cobra.Command, name string) string {
+	best, distance := "", len(name)/3+2
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		d := editDistance(name, f.Name)
+		if strings.HasPrefix(f.Name, name) {
+			d = 1
+		}
+		if !f.Hidden && d < distance {
+			best, distance = f.Name, d
+		}
+	})
+	return best
+}
+
+// editDistance is the Levenshtein distance of two ASCII words.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// subcommand refuses the arguments of a command that only holds others.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean '%s %s'?", args[0], cmd.CommandPath(), near[0])
+	}
+	return fmt.Errorf("unknown command %q; give %s", args[0], commandNames(cmd))
+}
+
+func commandNames(cmd *cobra.Command) string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "completion" {
+			names = append(names, c.Name())
+		}
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " or " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// noArgs refuses arguments that are not flags.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q; see '%s --help'", args[0], cmd.CommandPath())
+	}
+	return nil
+}
