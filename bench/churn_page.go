@@ -36,8 +36,8 @@ func dropTimes(p *report.Page) {
 	for i := range p.Sections {
 		for j := range p.Sections[i].Tables {
 			t := &p.Sections[i].Tables[j]
-			for c := len(t.Columns) - 1; c >= 0; c-- {
-				if t.Columns[c].Unit != "µs" {
+			for c, column := range slices.Backward(t.Columns) {
+				if column.Unit != "µs" {
 					continue
 				}
 				t.Columns = slices.Delete(t.Columns, c, c+1)

@@ -116,7 +116,7 @@ func (r *DemoResult) Suggest() {
 	size := 0
 	if p := r.PoolSize; p != nil && timed && p.KneeSize > 0 {
 		size = p.KneeSize
-		add("Size", report.Int(size), fmt.Sprintf("the smallest pool with 90 %% of the best rate for %s", report.Plural(p.Params.Callers, "caller", "callers")))
+		add("Size", report.Int(size), "the smallest pool with 90 % of the best rate for "+report.Plural(p.Params.Callers, "caller", "callers"))
 	}
 	if c := r.Churn; c != nil {
 		r.suggestFromChurn(c, size, add)

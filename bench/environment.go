@@ -75,13 +75,12 @@ func Version() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	v := "devel"
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
-			v += " " + s.Value[:min(12, len(s.Value))]
+			return "devel " + s.Value[:min(12, len(s.Value))]
 		}
 	}
-	return v
+	return "devel"
 }
 
 // facts lists the environment for a page.

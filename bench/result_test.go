@@ -46,8 +46,6 @@ func env(kind bench.ServerKind) bench.Environment {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func churn(kind bench.ServerKind) *bench.ChurnResult {
 	r := bench.NewChurnResult(env(kind), bench.DefaultChurnOptions())
 	add := func(mode bench.ChurnMode, base time.Duration, openMax int, second func(i int) bench.ChurnSecond) {
@@ -82,14 +80,14 @@ func churn(kind bench.ServerKind) *bench.ChurnResult {
 
 func connect(kind bench.ServerKind) *bench.ConnectResult {
 	r := bench.NewConnectResult(env(kind), bench.DefaultConnectOptions())
-	add := func(mode bench.ConnectMode, auth, tls bool, us time.Duration, conns int64, layers map[string]float64) {
+	add := func(mode bench.ConnectMode, auth, tls bool, us int, conns int64, layers map[string]float64) {
 		lat := bench.NewLatency()
 		for i := range 1000 {
-			lat.Record(us*time.Microsecond + time.Duration(i)*us/5)
+			lat.Record(time.Duration(us*1000 + i*us/5))
 		}
-		row := bench.ConnectRow{Mode: mode, Auth: auth, TLS: tls, WallS: lat.MeanUs() * 1e-3, CPUUserS: 0.1, CPUSysS: 0.2, NewConnectionsServer: ptr(conns), LayersUs: layers}
+		row := bench.ConnectRow{Mode: mode, Auth: auth, TLS: tls, WallS: lat.MeanUs() * 1e-3, CPUUserS: 0.1, CPUSysS: 0.2, NewConnectionsServer: new(conns), LayersUs: layers}
 		if !tls {
-			row.CPUServerS = ptr(0.25)
+			row.CPUServerS = new(0.25)
 		}
 		row.SetLatency(lat)
 		r.Rows = append(r.Rows, row)
@@ -111,7 +109,7 @@ func storm() *bench.StormResult {
 		{Name: bench.PhaseDuring, DialsServer: 1, DialsUnderWayMax: 1, OK: 200, Failed: map[string]int64{"deadline": 11_800, "stalled": 100}, LateMaxMs: 3.1, LateP999Ms: 1.2},
 		{Name: bench.PhaseAfter, DialsServer: 99, DialsUnderWayMax: 2, OK: 296_000, Failed: map[string]int64{"deadline": 40}, LateMaxMs: 0.4, LateP999Ms: 0.1},
 	}
-	r.OpenMaxServer, r.GoroutinesBefore, r.GoroutinesAfter, r.RecoveryMs = 100, 4, 4, ptr(310.0)
+	r.OpenMaxServer, r.GoroutinesBefore, r.GoroutinesAfter, r.RecoveryMs = 100, 4, 4, new(310.0)
 	for i := range 100 {
 		p := bench.StormPoint{TMs: float64(i+1) * 100, OKPerS: 60_000, OpenServer: 100}
 		switch {
@@ -288,7 +286,7 @@ func TestStormVerdicts(t *testing.T) {
 		"under way after":    func(r *bench.StormResult) { r.Phases[2].DialsUnderWayMax = 3 },
 		"over the limit":     func(r *bench.StormResult) { r.OpenMaxServer = 101 },
 		"late":               func(r *bench.StormResult) { r.Phases[1].LateP999Ms = 5.1 },
-		"slow recovery":      func(r *bench.StormResult) { r.RecoveryMs = ptr(1001.0) },
+		"slow recovery":      func(r *bench.StormResult) { r.RecoveryMs = new(1001.0) },
 		"no recovery":        func(r *bench.StormResult) { r.RecoveryMs = nil },
 		"leaked a goroutine": func(r *bench.StormResult) { r.GoroutinesAfter++ },
 	} {

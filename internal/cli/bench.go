@@ -90,6 +90,7 @@ func (s *session) churnCommand() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
+	fs.SortFlags = false // the experiment's own, then the server's, then the output's
 	fs.StringSliceVar(&modes, "mode", modes, "`modes` to compare: all, or a list of "+strings.Join(words(bench.AllChurnModes()), ", "))
 	fs.IntVar(&o.Size, "size", o.Size, "connections kept for good")
 	fs.IntVar(&o.Overflow, "overflow", o.Overflow, "connections kept for a while after a burst")
@@ -143,6 +144,7 @@ func (s *session) connectCommand() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
+	fs.SortFlags = false // the experiment's own, then the server's, then the output's
 	fs.IntVar(&o.Requests, "requests", o.Requests, "commands in each row")
 	fs.IntVar(&o.Callers, "callers", o.Callers, "callers at once")
 	fs.DurationVar(&o.MaxRowTime, "max-row-time", o.MaxRowTime, "end a slow row after this time")
@@ -205,6 +207,7 @@ func (s *session) stormCommand() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
+	fs.SortFlags = false // the experiment's own, then the server's, then the output's
 	fs.StringVar((*string)(&o.Fault), "fault", string(o.Fault), "what happens: "+strings.Join(words(bench.Faults()), ", "))
 	fs.StringVar((*string)(&o.Lane), "lane", string(o.Lane), "what the callers use: "+strings.Join(words(bench.Lanes()), " or "))
 	fs.IntVar(&o.Callers, "callers", o.Callers, "callers at once")

@@ -157,7 +157,7 @@ func TestUsage(t *testing.T) {
 		{"frobnicate", "give bench, demo or version"},
 		{"bench", "bench needs a command: churn, connect or storm"},
 		{"bench chrun", `did you mean 'evenkeel bench churn'?`},
-		{"bench churn --paralel 3", "did you mean --parallel?"},
+		{"bench churn --parallels 3", "did you mean --parallel?"},
 		{"bench churn --zzzzz", "unknown flag --zzzzz; see 'evenkeel bench churn --help'"},
 		{"bench churn -Z", "unknown flag -Z"},
 		{"bench churn extra", `unexpected argument "extra"`},
