@@ -39,6 +39,9 @@ func (p *Pool[T]) TryAcquire() (Lease[T], bool) {
 	p.mu.Lock()
 	p.windUp()
 	l, ok := p.takeChecked()
+	if ok {
+		l = p.watched(l)
+	}
 	p.unlock()
 	return l, ok
 }
@@ -99,11 +102,7 @@ func (p *Pool[T]) lease(e *entry[T]) Lease[T] {
 	e.seq++
 	e.state = stateLeased
 	p.st.Acquires++
-	l := Lease[T]{e: e, seq: e.seq}
-	if p.slow&slowLeaks != 0 {
-		l.tag = p.track(e)
-	}
-	return l
+	return Lease[T]{e: e, seq: e.seq}
 }
 
 func (p *Pool[T]) acquireSlow(ctx context.Context) (Lease[T], error) {
@@ -113,6 +112,7 @@ func (p *Pool[T]) acquireSlow(ctx context.Context) (Lease[T], error) {
 	p.mu.Lock()
 	p.windUp()
 	if l, ok := p.takeChecked(); ok {
+		l = p.watched(l)
 		p.unlock()
 		return l, nil
 	}
@@ -123,7 +123,7 @@ func (p *Pool[T]) acquireSlow(ctx context.Context) (Lease[T], error) {
 	w.since = p.now
 	p.queue.pushBack(w)
 	p.st.Waits++
-	p.overload.joined(p.now)
+	p.overload.joined(p.now, p.queue.n == 1)
 	p.maybeDial()
 	p.unlock()
 	return p.wait(ctx, w)
@@ -184,7 +184,6 @@ func (p *Pool[T]) wait(ctx context.Context, w *waiter[T]) (Lease[T], error) {
 			return p.leaveFailed(ctx, w, w.err)
 		case leaving != nil:
 			p.unqueue(w)
-			p.passOn()
 			return p.leaveFailed(ctx, w, leaving)
 		}
 		p.mu.Unlock()
@@ -224,7 +223,8 @@ func (p *Pool[T]) compete(w *waiter[T]) {
 }
 
 func (p *Pool[T]) leaveServed(w *waiter[T]) (Lease[T], error) {
-	l := w.lease
+	p.sampleServed(w.since)
+	l := p.watched(w.lease)
 	waited := p.leave(w)
 	p.note(Event{Kind: EventWaited, Elapsed: waited})
 	p.unlock()
@@ -236,10 +236,10 @@ func (p *Pool[T]) leaveFailed(ctx context.Context, w *waiter[T], err error) (Lea
 	e := &AcquireError{Err: err, Waited: waited}
 	switch {
 	case errors.Is(err, context.Canceled):
-		e.Context = ctx.Err()
+		e.Context = contextError(ctx)
 		p.st.Canceled++
 	case errors.Is(err, ErrAcquireTimeout):
-		e.Context = ctx.Err()
+		e.Context = contextError(ctx)
 		p.st.Timeouts++
 	case errors.Is(err, ErrShed):
 		p.st.Shed++
@@ -253,7 +253,6 @@ func (p *Pool[T]) leaveFailed(ctx context.Context, w *waiter[T], err error) (Lea
 func (p *Pool[T]) leave(w *waiter[T]) time.Duration {
 	waited := time.Duration(p.now - w.since)
 	p.st.WaitTime += waited
-	p.overload.left(waited)
 	if w.timer != nil {
 		w.timer.Stop() // before another caller can get w
 	}
@@ -263,7 +262,7 @@ func (p *Pool[T]) leave(w *waiter[T]) time.Duration {
 
 // refuse is Acquire for a context that has ended.
 func (p *Pool[T]) refuse(ctx context.Context) (Lease[T], error) {
-	err := ctx.Err()
+	err := contextError(ctx)
 	if err == nil { // the deadline has passed, its timer has not yet fired
 		err = context.DeadlineExceeded
 	}

@@ -17,9 +17,6 @@ func (p *Pool[T]) retire(e *entry[T], reason Reason) {
 	if reason == ReasonLifetime {
 		p.retiring = true
 	}
-	if p.slow&slowShrink != 0 {
-		p.shrinkCheck()
-	}
 	p.note(Event{Kind: EventClosed, Reason: reason, Elapsed: time.Duration(p.now - e.born)})
 	go p.close(e, reason)
 }
@@ -38,6 +35,9 @@ func (p *Pool[T]) close(e *entry[T], reason Reason) {
 	p.mu.Lock()
 	p.now = int64(time.Since(p.base))
 	p.closing--
+	if p.slow&slowShrink != 0 {
+		p.shrinkCheck()
+	}
 	if p.share != nil {
 		p.owed++
 	}

@@ -48,9 +48,9 @@ type codel struct {
 	running     bool
 	overloaded  bool
 	newestFirst bool
-	from        int64         // start of the interval
-	least       time.Duration // shortest wait that ended in it
-	any         bool          // one did
+	from        int64 // start of the interval
+	least       int64 // shortest wait sampled in it
+	any         bool  // one was
 }
 
 func (c *codel) init(cfg CoDel, shed func()) {
@@ -67,24 +67,38 @@ func (c *codel) stop() {
 	}
 }
 
-// joined is called when a caller begins to wait.
-func (c *codel) joined(now int64) {
-	if c.timer == nil || c.running {
-		return
-	}
-	c.running = true
-	c.from, c.any = now, false
-	c.timer.Reset(c.cfg.Target)
-}
-
-// left is called when a wait has ended.
-func (c *codel) left(waited time.Duration) {
+// joined is called when a caller begins to wait; alone says that nobody else does.
+func (c *codel) joined(now int64, alone bool) {
 	if c.timer == nil {
 		return
 	}
-	if !c.any || waited < c.least {
-		c.least, c.any = waited, true
+	if alone { // whoever came just before would not have waited
+		c.overloaded, c.newestFirst = false, false
+		c.from, c.any = now, false
 	}
+	if !c.running {
+		c.running = true
+		c.timer.Reset(c.cfg.Target)
+	}
+}
+
+// sample notes how long a caller that came as early as possible has waited by now. The
+// oldest counts, also while the newest are served: their waits say nothing.
+func (c *codel) sample(wait int64) {
+	if !c.any || wait < c.least {
+		c.least, c.any = wait, true
+	}
+}
+
+// sampleServed is called when a waiter that came at since has got a conn.
+func (p *Pool[T]) sampleServed(since int64) {
+	if p.overload.timer == nil {
+		return
+	}
+	if p.queue.head != nil {
+		since = min(since, p.queue.head.since)
+	}
+	p.overload.sample(p.now - since)
 }
 
 // shed runs every Target while callers wait.
@@ -93,16 +107,13 @@ func (p *Pool[T]) shed() {
 	c := &p.overload
 	p.now = int64(time.Since(p.base))
 	if p.closed || p.queue.n == 0 {
-		c.running, c.overloaded, c.newestFirst = false, false, false
+		c.running = false
 		p.mu.Unlock()
 		return
 	}
+	c.sample(p.now - p.queue.head.since)
 	if p.now-c.from >= int64(c.cfg.Interval) {
-		least := c.least
-		if !c.any {
-			least = time.Duration(p.now - p.queue.head.since)
-		}
-		c.overloaded = least > c.cfg.Target
+		c.overloaded = c.least > int64(c.cfg.Target)
 		c.from, c.any = p.now, false
 	}
 	if c.overloaded {

@@ -116,6 +116,9 @@ func (p *Pool[T]) dial(parent context.Context, gen uint64) {
 			p.st.LastDialError = err
 			p.note(Event{Kind: EventDialFailed, Err: err, Elapsed: took})
 		}
+		if p.slow&slowShrink != 0 {
+			p.shrinkCheck()
+		}
 		p.finish()
 	} else {
 		p.st.Opened++

@@ -71,7 +71,7 @@ func (e *AcquireError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v (waited %v; %d of %d open, %d in use, %d dialing, %d closing, %d waiting)",
 		e.Err, e.Waited.Round(time.Microsecond), e.Stat.Open, e.Stat.Max, e.Stat.InUse, e.Stat.Dialing, e.Stat.Closing, e.Stat.Waiting)
-	if e.Context != nil && !errors.Is(e.Err, e.Context) {
+	if e.Context != nil && e.Context.Error() != e.Err.Error() {
 		fmt.Fprintf(&b, ": %v", e.Context)
 	}
 	if e.Cause != nil && !errors.Is(e.Err, e.Cause) {
@@ -102,5 +102,14 @@ func refusal(ctxErr, onDeadline error) error {
 	if errors.Is(ctxErr, context.DeadlineExceeded) {
 		return onDeadline
 	}
-	return ctxErr
+	return context.Canceled
+}
+
+// contextError returns why ctx has ended, with its cause if it was given one.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }

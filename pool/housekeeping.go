@@ -91,10 +91,13 @@ func (p *Pool[T]) noteSurplus() {
 	if p.cfg.OverflowDrain == 0 || surplus <= 0 {
 		return
 	}
-	p.drainPeak = max(p.drainPeak, surplus)
-	if p.drainAt == 0 {
-		p.drainAt = p.now + p.drainGap()
-		p.arm(p.drainAt)
+	if surplus <= p.drainPeak {
+		return
+	}
+	p.drainPeak = surplus
+	if at := p.now + p.drainGap(); p.drainAt == 0 || at < p.drainAt {
+		p.drainAt = at
+		p.arm(at)
 	}
 }
 

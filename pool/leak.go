@@ -29,15 +29,20 @@ type lostLease[T any] struct {
 	seq uint64
 }
 
-// track starts to watch the lease that e has just been given on.
-func (p *Pool[T]) track(e *entry[T]) *leakTag {
+// watched starts to watch l, if leak detection is on. It runs on the goroutine that
+// gets the lease, whose stack it takes.
+func (p *Pool[T]) watched(l Lease[T]) Lease[T] {
+	e := l.e
+	if p.slow&slowLeaks == 0 || e.seq != l.seq { // the latter: Close has cut it already
+		return l
+	}
 	rec := &leakRecord{since: p.now}
-	rec.depth = runtime.Callers(3, rec.pcs[:])
+	rec.depth = runtime.Callers(2, rec.pcs[:])
 	e.leak = rec
-	tag := &leakTag{rec: rec}
-	rec.cleanup = runtime.AddCleanup(tag, reclaim[T], lostLease[T]{e: e, seq: e.seq})
+	l.tag = &leakTag{rec: rec}
+	rec.cleanup = runtime.AddCleanup(l.tag, reclaim[T], lostLease[T]{e: e, seq: e.seq})
 	p.arm(p.now + int64(p.cfg.LeakThreshold))
-	return tag
+	return l
 }
 
 // endTrack ends the watch, if there is one.

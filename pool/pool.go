@@ -63,8 +63,9 @@ type Pool[T any] struct {
 	done   chan struct{} // closed once the pool is closed and nothing is left
 
 	// Collected under the lock, acted upon by unlock.
-	owed   int // places to give back to the budget
-	events []Event
+	owed     int // places to give back to the budget
+	events   []Event
+	settling int // calls of unlock under way that Close must wait for
 
 	st Stat
 
@@ -148,12 +149,22 @@ func New[T any](cfg Config[T]) (*Pool[T], error) {
 func (p *Pool[T]) unlock() {
 	owed, events := p.owed, p.events
 	p.owed, p.events = 0, nil
+	settle := owed > 0 || (p.closed && len(events) > 0)
+	if settle {
+		p.settling++
+	}
 	p.mu.Unlock()
 	for range owed {
 		p.share.Give()
 	}
 	for _, ev := range events {
 		p.cfg.OnEvent(ev)
+	}
+	if settle {
+		p.mu.Lock()
+		p.settling--
+		p.finish()
+		p.mu.Unlock()
 	}
 }
 
@@ -236,9 +247,9 @@ func (p *Pool[T]) Resize(size, overflow int) error {
 	return nil
 }
 
-// shrinkCheck notes whether conns must still be closed after a Resize.
+// shrinkCheck notes whether more conns count than a Resize allows.
 func (p *Pool[T]) shrinkCheck() {
-	if len(p.all)+p.dialing > p.max {
+	if p.total() > p.max {
 		p.slow |= slowShrink
 	} else {
 		p.slow &^= slowShrink
@@ -301,7 +312,7 @@ func (p *Pool[T]) Close(ctx context.Context) error {
 
 // finish closes done once nothing is left of a closed pool.
 func (p *Pool[T]) finish() {
-	if !p.closed || p.total() > 0 {
+	if !p.closed || p.total()+p.owed+p.settling+len(p.events) > 0 {
 		return
 	}
 	select {

@@ -114,11 +114,16 @@ func (p *Pool[T]) first() *waiter[T] {
 	return p.queue.head
 }
 
-// unqueue takes w out and settles what depends on who waits.
+// unqueue takes w out and settles what depends on who waits. If w was woken for an idle
+// conn and leaves without it, the next must be.
 func (p *Pool[T]) unqueue(w *waiter[T]) {
 	p.queue.remove(w)
 	if p.queue.n == 0 {
 		p.setStarving(false)
+	}
+	if w.woken {
+		w.woken = false
+		p.passOn()
 	}
 }
 
@@ -146,8 +151,7 @@ func (p *Pool[T]) fail(w *waiter[T], err error) {
 	w.signal()
 }
 
-// passOn wakes the next waiter if a conn is idle: called when a waiter that may have
-// been woken for it has left the queue.
+// passOn wakes the next waiter if a conn is idle.
 func (p *Pool[T]) passOn() {
 	if len(p.idle) == 0 {
 		return
