@@ -212,7 +212,7 @@ func (r *ChurnResult) plots() []report.Plot {
 	return []report.Plot{
 		{
 			Title:   "New connections in each second",
-			Caption: "Every point above the first is a connection that the server had to accept, authenticate and later bury. The scale is logarithmic; seconds without a new connection are left out.",
+			Caption: "Each one is a connection that the server had to accept, set up and later clean away. The scale is logarithmic; seconds without a new connection are left out.",
 			XAxis:   time, YAxis: report.Axis{Label: "new connections", Unit: "1/s", LogBase: 10}, X: x,
 			Series: draw(func(s ChurnSecond) float64 { return float64(s.New) }),
 		},
@@ -224,7 +224,7 @@ func (r *ChurnResult) plots() []report.Plot {
 		},
 		{
 			Title:   "Pings answered in each second",
-			Caption: "Higher is better: connections that need not be opened leave time for commands.",
+			Caption: "Higher is better.",
 			XAxis:   time, YAxis: report.Axis{Label: "pings", Unit: "1/s"}, X: x,
 			Series: draw(func(s ChurnSecond) float64 { return float64(s.Pings) }),
 		},

@@ -197,7 +197,11 @@ func (r *ConnectResult) meaning() []string {
 		text := fmt.Sprintf("Reused connections ran %s commands per second without a password and %s with one", report.Fixed(plain.OpsPerS, 0), report.Fixed(auth.OpsPerS, 0))
 		// Two runs of the same thing differ by a few per cent.
 		if math.Abs(*ratio-1) <= 0.1 {
-			text += ": the same, within what two runs differ by. A password does not slow commands; it slows opening."
+			text += ": the same, within what two runs differ by. A password does not slow commands."
+			plain, auth := r.Ratios.ReconnectSlowdown, r.Ratios.ReconnectSlowdownAuth
+			if plain != nil && auth != nil && *auth > *plain {
+				text += fmt.Sprintf(" It slows opening: %s without it, %s with it.", report.Times(*plain), report.Times(*auth))
+			}
 		} else {
 			text += fmt.Sprintf(": a difference of %s, more than a password explains. Repeat the run on a quieter machine.", report.Percent(math.Abs(*ratio-1)))
 		}
@@ -287,7 +291,7 @@ func (r *ConnectResult) layersSection() (report.Section, bool) {
 		s.Prose = append(s.Prose, fmt.Sprintf("A resumed TLS handshake took %s of a full one's time.", report.Percent(resumed/full)))
 	}
 	if _, ok := cost[LayerAuth]; ok && r.Params.Handshake == HandshakePipelined {
-		s.Prose = append(s.Prose, "The rows above send the whole set-up in one round trip, which hides most of what logging in costs as a round trip of its own; --handshake sequential shows it.")
+		s.Prose = append(s.Prose, "The rows above send the whole set-up in one round trip, so that logging in does not pay for one of its own; with --handshake sequential it does.")
 	}
 	return s, true
 }

@@ -145,7 +145,7 @@ func (r *StormResult) plots() []report.Plot {
 	return []report.Plot{
 		{
 			Title:   "Calls",
-			Caption: "Each call ends, well or badly, by its own deadline; the shaded part is the fault.",
+			Caption: "Calls that ended well and badly in each step; the shaded part is the fault.",
 			XAxis:   time, YAxis: report.Axis{Label: "calls", Unit: "1/s"}, X: x, Bands: band,
 			Series: []report.Series{{Name: "succeeded", Y: ok, Step: true}, {Name: "failed", Y: failed, Step: true}},
 		},

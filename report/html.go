@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 )
@@ -41,7 +42,13 @@ func WriteHTML(w io.Writer, p Page) error {
 			v.SectionViews = append(v.SectionViews, sv)
 		}
 	}
-	tmpl, err := template.New("page.html").Funcs(template.FuncMap{"cell": cell}).ParseFS(files, "page/page.html")
+	unit := regexp.MustCompile(`(\d) (%|(?:µs|ms|s|B|KiB|MiB|GiB|TiB)\b)`)
+	funcs := template.FuncMap{
+		"cell": cell,
+		// A number and its unit stay on one line.
+		"glue": func(s string) string { return unit.ReplaceAllString(s, "$1\u00a0$2") },
+	}
+	tmpl, err := template.New("page.html").Funcs(funcs).ParseFS(files, "page/page.html")
 	if err != nil {
 		return err
 	}

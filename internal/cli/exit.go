@@ -61,7 +61,7 @@ func (s *session) exit(err error) int {
 // say prints one line on standard error. There is nowhere to report that this
 // failed.
 func (s *session) say(line string) {
-	_, _ = io.WriteString(s.Stderr, report.Line(strings.TrimSpace(line))+"\n")
+	_, _ = io.WriteString(s.Stderr, report.Line(strings.TrimRight(line, " \r\n"))+"\n")
 }
 
 // flagError says what to do about a flag that could not be parsed.

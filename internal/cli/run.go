@@ -29,7 +29,7 @@ func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[
 	if !out.quiet {
 		s.say("what will run:")
 		for line := range e.plan.Lines() {
-			s.say(line)
+			s.say("  " + line)
 		}
 	}
 	p := s.newProgress(out.quiet)

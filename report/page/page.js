@@ -83,7 +83,8 @@
     return new uPlot({
       width: canvas.clientWidth,
       height: height,
-      padding: [12, 12, 0, 0],
+      padding: [12, 24, 0, 0],
+      legend: { markers: { fill: function (u, i) { return u.series[i].stroke(u, i); } } },
       cursor: { y: false, drag: { x: true, y: false } },
       scales: { x: scale(data.xAxis, false), y: scale(data.yAxis, true) },
       axes: [axisOptions(data.xAxis, false), axisOptions(data.yAxis, true)],
