@@ -19,12 +19,13 @@ const (
 	ReasonShutdown          // the pool was closed
 	ReasonResize            // above the size set by Resize
 	ReasonDialLate          // its dial ended after the pool was closed
+	ReasonState             // its caller changed what the conn is
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{
 	"unknown", "idle", "lifetime", "overflow-drain", "error", "canceled", "stall",
-	"generation", "leak", "validation", "shutdown", "resize", "dial-late",
+	"generation", "leak", "validation", "shutdown", "resize", "dial-late", "state",
 }
 
 // String returns the label, for example "overflow-drain".

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"syscall"
+	"time"
 
 	"github.com/evenkeel-go/evenkeel/internal/resp"
 )
@@ -42,8 +43,9 @@ func (e *LeftError) Unwrap() error { return e.Cause }
 // A ConnError says that the conn failed under the call.
 type ConnError struct {
 	Cause      error
-	MayHaveRun bool         // at least one command of the call may have reached the server whole
-	Partial    []resp.Value // the replies that had come, of a call of several commands
+	MayHaveRun bool          // at least one command of the call may have reached the server whole
+	Elapsed    time.Duration // since the call was made
+	Partial    []resp.Value  // the replies that had come, of a call of several commands
 }
 
 func (e *ConnError) Error() string { return "conn failed: " + e.Cause.Error() }
@@ -131,7 +133,7 @@ func (c *Conn) failLocked(err error) {
 func (c *Conn) failAll(me *Call) error {
 	c.mu.Lock()
 	c.spliceLocked()
-	cause, handed, list := c.err, c.handed, c.head
+	cause, handed, list, now := c.err, c.handed, c.head, c.now()
 	c.head, c.tail = nil, nil
 	c.owed.Store(0)
 	c.reading = false
@@ -147,7 +149,7 @@ func (c *Conn) failAll(me *Call) error {
 		k.next = nil
 		// A command that was only partly handed over cannot run; of several, the first ones can.
 		ran := k.end <= handed || k.want > 1 && k.end-k.size < handed
-		err := &ConnError{Cause: cause, MayHaveRun: ran}
+		err := &ConnError{Cause: cause, MayHaveRun: ran, Elapsed: time.Duration(now - k.at)}
 		switch {
 		case k == me:
 			if err.Partial, mine = k.many, err; k.state.Load() == done { // overdue at the same moment
