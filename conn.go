@@ -1,0 +1,165 @@
+package evenkeel
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/evenkeel-go/evenkeel/internal/command"
+	"github.com/evenkeel-go/evenkeel/internal/wire"
+	"github.com/evenkeel-go/evenkeel/pool"
+)
+
+// A Conn is one conn for one caller: inside WithConn, or from Dial. Commands that change their conn are allowed on it: WATCH,
+// MULTI, SELECT, CLIENT TRACKING … It never reconnects: when it fails, what had been begun on it has failed as well. Its
+// methods must not be called concurrently.
+type Conn struct {
+	wc       *wire.Conn
+	cfg      *Config
+	client   *Client // nil for one from Dial
+	endpoint string
+
+	watching bool // WATCH without its EXEC, DISCARD or UNWATCH yet
+	multi    bool // MULTI without its EXEC or DISCARD yet
+	changed  bool // the conn is not what the handshake made it any more
+	queued   int  // commands queued by MULTI
+	ended    atomic.Bool
+}
+
+// WithConn leases an exclusive conn, calls f with it, and takes it back: for transactions with WATCH, and for whatever must
+// stay on one conn. Afterwards the conn is clean whatever f did, or is closed: an open transaction is discarded, watched keys
+// are let go, and a conn on which SELECT, AUTH and the like were sent is not used again. A panic of f passes through after
+// that. f must not keep the Conn.
+//
+// The error is f's own, or says why no conn could be had: within ctx, or CommandTimeout when ctx has no deadline.
+func (c *Client) WithConn(ctx context.Context, f func(*Conn) error) error {
+	p, err := c.lanePool(LaneExclusive)
+	if err != nil {
+		return c.wrap("WithConn", LaneExclusive, 0, err)
+	}
+	lease, err := c.acquire(ctx, p, c.timeout(ctx))
+	if err != nil {
+		return c.wrap("WithConn", LaneExclusive, 1, c.explainAcquire(LaneExclusive, err))
+	}
+	conn := &Conn{wc: lease.Value(), cfg: &c.cfg, client: c, endpoint: c.cfg.Addr}
+	defer conn.end(lease)
+	return f(conn)
+}
+
+// end leaves the conn clean for the next lease, or discards it.
+func (c *Conn) end(lease pool.Lease[*wire.Conn]) {
+	c.ended.Store(true)
+	if c.changed {
+		_ = lease.Discard(pool.ReasonState)
+		return
+	}
+	var clean string
+	switch {
+	case c.multi:
+		clean = "DISCARD" // lets go of watched keys, too
+	case c.watching:
+		clean = "UNWATCH"
+	}
+	if clean != "" {
+		k := wire.NewCall()
+		k.Words(clean)
+		c.wc.Start(k) // in order before whatever the next lease sends; a broken conn is discarded below
+	}
+	giveBack(lease)
+}
+
+// Do runs one command on this conn; see Client.Do for arguments and time limits. It is never repeated.
+func (c *Conn) Do(ctx context.Context, args ...any) Reply {
+	info := lookup(args)
+	if err := c.admit(info, args); err != nil {
+		return Reply{err: c.wrap(opName(info, args), err)}
+	}
+	k := wire.NewCall()
+	if err := k.Command(args); err != nil {
+		k.Free()
+		return Reply{err: c.wrap(opName(info, args), usage("%v", err))}
+	}
+	c.note(info)
+	t := timeoutOf(info, args)
+	timeout, stall := limits(ctx, c.cfg.CommandTimeout, c.cfg.StallTimeout, t)
+	if t.waits && c.client != nil {
+		k.OnLost(c.client.lostReply(info))
+	}
+	if err := c.wc.RoundTrip(ctx, k, timeout, stall); err != nil {
+		if left, ok := errors.AsType[*wire.LeftError](err); ok && left.Sent && t.waits {
+			if c.client == nil {
+				c.wc.Close(context.Canceled)
+			} else {
+				c.client.unblock(c.wc)
+			}
+		}
+		return Reply{err: c.wrap(opName(info, args), err)}
+	}
+	r := Reply{v: *k.Reply()}
+	k.Free()
+	if c.client != nil {
+		c.client.succeeded()
+	}
+	return r
+}
+
+// admit refuses what cannot work here.
+func (c *Conn) admit(info *command.Info, args []any) error {
+	if c.ended.Load() {
+		return usage("the Conn was kept beyond WithConn, and belongs to somebody else now")
+	}
+	if err := refuse(info, args, true); err != nil {
+		return err
+	}
+	if info != nil && info.Name == "CLIENT REPLY" {
+		return usage("CLIENT REPLY would leave calls without replies, and is refused")
+	}
+	return nil
+}
+
+// note keeps track of what commands do to the conn, from the moment they are sent.
+func (c *Conn) note(info *command.Info) {
+	if info == nil {
+		return
+	}
+	switch info.Class {
+	case command.ClassTx:
+		switch info.Name {
+		case "WATCH":
+			c.watching = true
+		case "UNWATCH":
+			c.watching = c.multi && c.watching // queued, not run, inside MULTI
+		case "MULTI":
+			c.multi = true
+		case "EXEC", "DISCARD":
+			c.multi, c.watching = false, false
+		}
+	case command.ClassPin, command.ClassPoolKey, command.ClassLocal:
+		c.changed = c.changed || !stateless(info.Name)
+	default:
+	}
+}
+
+// Pipeline returns an empty pipeline on this conn.
+func (c *Conn) Pipeline() *Pipeline { return &Pipeline{conn: c} }
+
+// ConnInfo is what the dial and the handshake learned.
+type ConnInfo = wire.Info
+
+// Info is what the dial and the handshake learned: the server's id of the conn, protocol, version, and how long each phase took.
+func (c *Conn) Info() ConnInfo { return c.wc.Info() }
+
+// Close closes a conn from Dial. Inside WithConn it makes the conn unusable: it is not given back.
+func (c *Conn) Close() error {
+	c.wc.Close(nil)
+	<-c.wc.Done()
+	return nil
+}
+
+func (c *Conn) wrap(op string, err error) error {
+	if c.client != nil {
+		return c.client.wrap(op, LaneExclusive, 1, err)
+	}
+	dialed := Client{cfg: Config{Addr: c.endpoint}}
+	return dialed.wrap(op, 0, 1, err)
+}

@@ -1,0 +1,237 @@
+package evenkeel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel/internal/command"
+	"github.com/evenkeel-go/evenkeel/internal/resp"
+	"github.com/evenkeel-go/evenkeel/internal/wire"
+)
+
+// sharedPipeline is the length up to which a pipeline travels on the shared lane; longer ones would hold up other callers.
+const sharedPipeline = 128
+
+// A Pipeline collects commands that are sent together, without waiting for each other's replies: for commands of which none
+// depends on another's reply. Get one with Client.Pipeline or Conn.Pipeline. It is not safe for concurrent use; the zero
+// Pipeline is of no use.
+//
+// MULTI … EXEC in a pipeline is a transaction: its commands are run together or not at all.
+type Pipeline struct {
+	client *Client
+	conn   *Conn
+
+	buf   []byte // encoded
+	ends  []int  // where each command ends in buf
+	infos []*command.Info
+	spare []resp.Value
+	err   error // the first command that cannot be sent; none is, then
+	own   bool  // something needs a conn of its own
+	safe  bool  // all of it only reads
+	multi bool  // MULTI without EXEC yet
+}
+
+// Pipeline returns an empty pipeline.
+func (c *Client) Pipeline() *Pipeline { return &Pipeline{client: c, safe: true} }
+
+// Do adds a command; see Client.Do for the arguments. One that cannot be sent makes Exec fail without sending anything.
+func (p *Pipeline) Do(args ...any) {
+	if p.err != nil {
+		return
+	}
+	info := lookup(args)
+	if err := p.admit(info, args); err != nil {
+		p.err = fmt.Errorf("command %d of the pipeline: %w", len(p.ends)+1, err)
+		return
+	}
+	b, err := resp.AppendCommand(p.buf, args)
+	if err != nil {
+		p.err = fmt.Errorf("command %d of the pipeline: %w", len(p.ends)+1, usage("%v", err))
+		return
+	}
+	p.buf = b
+	p.ends = append(p.ends, len(b))
+	p.infos = append(p.infos, info)
+	p.safe = p.safe && info != nil && info.Retry == command.RetrySafe
+}
+
+func (p *Pipeline) admit(info *command.Info, args []any) error {
+	if p.conn != nil {
+		if err := p.conn.admit(info, args); err != nil {
+			return err
+		}
+	}
+	if info != nil && info.Class == command.ClassTx && p.conn == nil {
+		switch info.Name {
+		case "MULTI":
+			p.multi, p.own = true, true
+			return nil
+		case "EXEC", "DISCARD":
+			p.multi = false
+			return nil
+		}
+	}
+	if timeoutOf(info, args).waits && !p.multi {
+		return usage("%s waits on the server, and would hold up what follows: call it by Do", info.Name)
+	}
+	return refuse(info, args, p.conn != nil)
+}
+
+// Len is the number of commands added.
+func (p *Pipeline) Len() int { return len(p.ends) }
+
+// Reset empties the pipeline for reuse; its memory is kept.
+func (p *Pipeline) Reset() {
+	p.buf, p.ends, p.infos = p.buf[:0], p.ends[:0], p.infos[:0]
+	p.err, p.own, p.safe, p.multi = nil, false, true, false
+}
+
+// Exec sends the commands and returns their replies in order, one for each. Each reply has its own value or error: an error
+// reply of one command concerns no other, and a nil is no error. err is the first error among them, nil when there is none;
+// when the conn fails half way, the replies that had come are kept, and the others carry the error.
+//
+// The commands stay in the pipeline, which may be executed again; see Reset. ctx and CommandTimeout bound the whole. It is
+// repeated only when none of it was sent, or when all of it only reads.
+func (p *Pipeline) Exec(ctx context.Context) (replies []Reply, err error) {
+	if p.err != nil {
+		return nil, p.wrap(0, 0, p.err)
+	}
+	if len(p.ends) == 0 {
+		return nil, nil
+	}
+	if p.multi && p.conn == nil {
+		return nil, p.wrap(0, 0, usage("MULTI without EXEC in the pipeline"))
+	}
+	if p.client != nil && p.client.cfg.Hooks.OnCommand != nil {
+		start := time.Now()
+		replies, lane, attempts, err := p.exec(ctx)
+		p.client.cfg.Hooks.OnCommand(CommandEvent{
+			Name: "pipeline", Lane: lane, Commands: len(p.ends), Start: start, Duration: time.Since(start), Attempts: attempts, Err: err,
+		})
+		return replies, err
+	}
+	replies, _, _, err = p.exec(ctx)
+	return replies, err
+}
+
+func (p *Pipeline) exec(ctx context.Context) (replies []Reply, lane Lane, attempts int, err error) {
+	values, lane, attempts, err := p.send(ctx)
+	if err != nil {
+		err = p.wrap(lane, attempts, err)
+		if failed, ok := errors.AsType[*wire.ConnError](err); ok {
+			values = failed.Partial
+		}
+	}
+	replies = make([]Reply, len(p.ends))
+	for i := range replies {
+		if i < len(values) {
+			replies[i].v = values[i]
+			if err == nil && values[i].Kind == resp.KindError {
+				err = fmt.Errorf("command %d of the pipeline: %w", i+1, newServerError(values[i].Str))
+			}
+		} else {
+			replies[i].err = err
+		}
+	}
+	if attempts > 0 && len(values) == len(p.ends) {
+		clear(values)
+		p.spare = values[:0]
+	}
+	return replies, lane, attempts, err
+}
+
+// send chooses the conn, and repeats where that is safe.
+func (p *Pipeline) send(ctx context.Context) (values []resp.Value, lane Lane, attempts int, err error) {
+	if p.conn != nil {
+		for _, info := range p.infos {
+			p.conn.note(info)
+		}
+		values, err = p.trip(ctx, p.conn.wc, callTimeout(ctx, p.conn.cfg), true)
+		return values, LaneExclusive, 1, err
+	}
+	c := p.client
+	if lane = LaneShared; p.own || len(p.ends) > sharedPipeline || c.cfg.LaneThreshold > 0 && len(p.buf) >= c.cfg.LaneThreshold {
+		if lane = LaneExclusive; c.exclusive == nil && !p.own {
+			lane = LaneShared
+		}
+	}
+	timeout := c.timeout(ctx)
+	for attempts = 1; ; attempts++ {
+		start := time.Now()
+		values, err = p.attempt(ctx, lane, timeout)
+		if err == nil {
+			c.succeeded()
+			return values, lane, attempts, nil
+		}
+		spent, again := c.again(ctx, p.retry(), attempts, err)
+		if !again {
+			return nil, lane, attempts, err
+		}
+		timeout = less(timeout, max(spent, time.Since(start)))
+	}
+}
+
+// retry is a command that stands for the whole pipeline when it fails.
+func (p *Pipeline) retry() *command.Info {
+	if p.safe {
+		return p.infos[0]
+	}
+	return nil
+}
+
+func (p *Pipeline) attempt(ctx context.Context, lane Lane, timeout time.Duration) ([]resp.Value, error) {
+	c := p.client
+	if lane == LaneShared {
+		conn, err := c.shared.get(ctx, timeout)
+		if err != nil {
+			return nil, err
+		}
+		return p.trip(ctx, conn, timeout, false)
+	}
+	pl, err := c.lanePool(lane)
+	if err != nil {
+		return nil, err
+	}
+	lease, err := c.acquire(ctx, pl, timeout)
+	if err != nil {
+		return nil, c.explainAcquire(lane, err)
+	}
+	defer giveBack(lease)
+	return p.trip(ctx, lease.Value(), timeout, true)
+}
+
+// trip sends the pipeline on a conn: in windows when nobody else uses it, else in one piece.
+func (p *Pipeline) trip(ctx context.Context, conn *wire.Conn, timeout time.Duration, own bool) ([]resp.Value, error) {
+	k := wire.NewCall()
+	into := p.spare
+	if p.spare = nil; into == nil {
+		into = make([]resp.Value, 0, min(len(p.ends), 4096))
+	}
+	if own {
+		k.Pipeline(p.buf, p.ends, into)
+	} else {
+		k.Raw(p.buf, len(p.ends), into)
+	}
+	if err := conn.RoundTrip(ctx, k, timeout, 0); err != nil {
+		return nil, err
+	}
+	values := k.Replies()
+	k.Free()
+	return values, nil
+}
+
+func callTimeout(ctx context.Context, cfg *Config) time.Duration {
+	if _, ok := ctx.Deadline(); ok {
+		return 0
+	}
+	return cfg.CommandTimeout
+}
+
+func (p *Pipeline) wrap(lane Lane, attempts int, err error) error {
+	if p.conn != nil {
+		return p.conn.wrap("pipeline", err)
+	}
+	return p.client.wrap("pipeline", lane, attempts, err)
+}

@@ -1,0 +1,352 @@
+package evenkeel
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel/internal/wire"
+	"github.com/evenkeel-go/evenkeel/pool"
+)
+
+// spill is how many replies a shared conn may owe before callers spread to the next one: below it one conn makes larger
+// batches, and a batch is worth more than a second conn.
+const spill = 64
+
+// sharedLane keeps the few conns that all callers pipeline on. Each is a lease of the lane's own pool, so that dialing, budget
+// and backoff are the pool's; the lane only decides which conn a call takes and when another is wanted.
+type sharedLane struct {
+	c    *Client
+	pool *pool.Pool[*wire.Conn]
+
+	conns atomic.Pointer[[]*wire.Conn] // copied on write; what pick chooses from
+	grown atomic.Bool                  // no further conn is wanted for now
+
+	mu      sync.Mutex
+	leases  map[*wire.Conn]sharedConn // retired conns included, until they are drained
+	filling *filling                  // the conn being got, nil when none is
+	timer   *time.Timer
+	ctx     context.Context //nolint:containedctx // ends what the lane's own goroutine waits for when the client closes
+	cancel  context.CancelFunc
+	closed  bool
+}
+
+// sharedConn is what the lane keeps of a conn.
+type sharedConn struct {
+	lease    pool.Lease[*wire.Conn]
+	retireAt time.Time // zero: never
+}
+
+// filling is one attempt to get a conn, which any number of callers wait for.
+type filling struct {
+	done chan struct{}
+	err  error
+}
+
+func newSharedLane(c *Client, p *pool.Pool[*wire.Conn]) *sharedLane {
+	l := &sharedLane{c: c, pool: p, leases: map[*wire.Conn]sharedConn{}}
+	l.conns.Store(new([]*wire.Conn))
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.timer = time.AfterFunc(time.Hour, l.housekeep)
+	l.timer.Stop()
+	return l
+}
+
+// pick chooses a conn for a call: the first that has room, else the one that owes least. Nil: none is fit.
+func (l *sharedLane) pick() *wire.Conn {
+	var (
+		conns = *l.conns.Load()
+		best  *wire.Conn
+		least int
+	)
+	for _, conn := range conns {
+		if !conn.Usable() {
+			continue
+		}
+		owed := conn.Owed()
+		if owed < spill {
+			return conn
+		}
+		if best == nil || owed < least {
+			best, least = conn, owed
+		}
+	}
+	if best != nil && len(conns) < l.c.cfg.SharedConns && !l.grown.Load() {
+		l.grown.Store(true) // until the next look around: one attempt at a time
+		l.fill()
+	}
+	return best
+}
+
+// get is pick for a caller that can wait: for the first conn, or for one that works again.
+func (l *sharedLane) get(ctx context.Context, timeout time.Duration) (*wire.Conn, error) {
+	if conn := l.pick(); conn != nil {
+		return conn, nil
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, wire.ErrTimeout)
+		defer cancel()
+	}
+	for {
+		f := l.fill()
+		select {
+		case <-f.done:
+			if f.err != nil {
+				return nil, f.err
+			}
+		case <-ctx.Done():
+			// The cause says more than "deadline exceeded": why was there no conn all that time?
+			return nil, &noConnError{ctx: context.Cause(ctx), stat: l.pool.Stat()}
+		}
+		if conn := l.pick(); conn != nil {
+			return conn, nil
+		}
+	}
+}
+
+// noConnError says that a caller's time ran out before the lane had a conn that takes work.
+type noConnError struct {
+	ctx  error
+	stat pool.Stat
+}
+
+func (e *noConnError) Error() string {
+	s := "no shared conn takes work: " + e.ctx.Error()
+	if e.stat.InUse > 0 {
+		s = "the shared conns have stalled (the server owes replies): " + e.ctx.Error()
+	}
+	if e.stat.LastDialError != nil {
+		s += "; last dial error: " + e.stat.LastDialError.Error()
+	}
+	return s
+}
+
+func (e *noConnError) Unwrap() []error {
+	if e.stat.LastDialError != nil {
+		return []error{e.ctx, e.stat.LastDialError}
+	}
+	return []error{e.ctx}
+}
+
+// fill starts getting another conn, unless that is under way already, and returns what to wait for.
+func (l *sharedLane) fill() *filling {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		f := &filling{done: make(chan struct{}), err: ErrClosed}
+		close(f.done)
+		return f
+	}
+	if l.filling == nil {
+		l.filling = &filling{done: make(chan struct{})}
+		l.c.tasks.Go(l.acquire)
+	}
+	return l.filling
+}
+
+// acquire gets one conn of the pool and puts it to use.
+func (l *sharedLane) acquire() {
+	lease, err := l.pool.Acquire(l.ctx)
+	for err == nil && lease.Value().Err() != nil { // it broke while it was idle
+		_ = lease.Discard(pool.ReasonError)
+		lease, err = l.pool.Acquire(l.ctx)
+	}
+	l.mu.Lock()
+	f := l.filling
+	l.filling = nil
+	if err == nil && l.closed {
+		err = ErrClosed
+		defer func() { _ = lease.Discard(pool.ReasonShutdown) }()
+	}
+	if err != nil {
+		f.err = err
+	} else {
+		l.installLocked(lease)
+	}
+	l.mu.Unlock()
+	close(f.done)
+	if err == nil {
+		l.c.answered()
+	}
+}
+
+// installLocked adds a conn. When that is one too many, a stalled one, or else the oldest, makes room.
+func (l *sharedLane) installLocked(lease pool.Lease[*wire.Conn]) {
+	conn := lease.Value()
+	if conn.Err() != nil { // lost was called before there was anything to lose
+		_ = lease.Discard(pool.ReasonError)
+		return
+	}
+	l.leases[conn] = sharedConn{lease, l.retireAt()}
+	conns := append([]*wire.Conn(nil), *l.conns.Load()...)
+	if len(conns) >= l.c.cfg.SharedConns {
+		out := 0
+		for i, old := range conns {
+			if old.Stalled() {
+				out = i
+				break
+			}
+		}
+		old := conns[out]
+		conns = append(conns[:out], conns[out+1:]...)
+		reason := pool.ReasonLifetime
+		if old.Stalled() {
+			reason = pool.ReasonStall
+		}
+		defer l.retireLocked(old, reason)
+	}
+	conns = append(conns, conn)
+	l.conns.Store(&conns)
+	l.grown.Store(len(conns) >= l.c.cfg.SharedConns)
+	l.timer.Reset(l.lookEvery())
+}
+
+// retireLocked gives a conn that is no longer in conns back: at once when it has stalled, else when nothing is owed on it.
+func (l *sharedLane) retireLocked(conn *wire.Conn, reason pool.Reason) {
+	held, ok := l.leases[conn]
+	if !ok {
+		return
+	}
+	lease := held.lease
+	if reason == pool.ReasonStall {
+		delete(l.leases, conn)
+		_ = lease.Discard(reason)
+		return
+	}
+	go conn.AfterDrain(func(err error) { // on its own goroutine, for AfterDrain may call back at once
+		l.mu.Lock()
+		delete(l.leases, conn)
+		l.mu.Unlock()
+		if err != nil {
+			reason = closeReason(err)
+		}
+		_ = lease.Discard(reason)
+	})
+}
+
+// lost takes out a conn that has failed.
+func (l *sharedLane) lost(conn *wire.Conn, err error) {
+	l.mu.Lock()
+	l.removeLocked(conn)
+	held, ok := l.leases[conn]
+	delete(l.leases, conn)
+	l.mu.Unlock()
+	if ok {
+		_ = held.lease.Discard(closeReason(err))
+	}
+}
+
+func (l *sharedLane) removeLocked(conn *wire.Conn) {
+	conns := make([]*wire.Conn, 0, l.c.cfg.SharedConns)
+	for _, c := range *l.conns.Load() {
+		if c != conn {
+			conns = append(conns, c)
+		}
+	}
+	l.conns.Store(&conns)
+	l.grown.Store(false)
+}
+
+// recovered wakes the callers that wait for a conn: one that had stalled works again.
+func (l *sharedLane) recovered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.filling != nil {
+		// Whoever waits looks again; the attempt goes on under another name.
+		close(l.filling.done)
+		l.filling = &filling{done: make(chan struct{})}
+	}
+}
+
+// retireAt draws when a conn that is opened now is to be replaced.
+func (l *sharedLane) retireAt() time.Time {
+	life := l.c.cfg.MaxConnLifetime
+	if life == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(life - time.Duration(rand.Int64N(int64(life)/10+1)))
+}
+
+func (l *sharedLane) tooOldLocked(conn *wire.Conn) bool {
+	at := l.leases[conn].retireAt
+	return !at.IsZero() && time.Now().After(at)
+}
+
+// lookEvery is the interval of the lane's housekeeping.
+func (l *sharedLane) lookEvery() time.Duration {
+	if l.c.cfg.PingInterval > 0 {
+		return l.c.cfg.PingInterval
+	}
+	return time.Second
+}
+
+// housekeep pings conns that are idle, and lets go of those that are idle for too long or too old. It runs while there are any.
+func (l *sharedLane) housekeep() {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return
+	}
+	var ping []*wire.Conn
+	for _, conn := range *l.conns.Load() {
+		idle := conn.IdleFor()
+		switch {
+		case l.c.cfg.MaxConnIdleTime > 0 && idle > l.c.cfg.MaxConnIdleTime:
+			l.removeLocked(conn)
+			l.retireLocked(conn, pool.ReasonIdle)
+		case l.filling == nil && l.tooOldLocked(conn):
+			// Its successor first: installLocked retires the oldest when the lane is full.
+			if len(*l.conns.Load()) < l.c.cfg.SharedConns {
+				l.removeLocked(conn)
+				l.retireLocked(conn, pool.ReasonLifetime)
+			}
+			l.filling = &filling{done: make(chan struct{})}
+			l.c.tasks.Go(l.acquire)
+		case l.c.cfg.PingInterval > 0 && idle >= l.c.cfg.PingInterval:
+			ping = append(ping, conn)
+		}
+	}
+	conns := *l.conns.Load()
+	l.grown.Store(len(conns) >= l.c.cfg.SharedConns)
+	if len(conns) > 0 {
+		l.timer.Reset(l.lookEvery())
+	}
+	l.mu.Unlock()
+	for _, conn := range ping {
+		conn.Ping()
+	}
+}
+
+// close lets the calls under way end, within ctx, and closes the conns.
+func (l *sharedLane) close(ctx context.Context) error {
+	l.mu.Lock()
+	l.closed = true
+	l.timer.Stop()
+	conns := make([]*wire.Conn, 0, len(l.leases))
+	for conn := range l.leases {
+		conns = append(conns, conn)
+	}
+	l.conns.Store(new([]*wire.Conn))
+	l.mu.Unlock()
+	l.cancel()
+
+	var err error
+	for _, conn := range conns {
+		drained := make(chan struct{})
+		conn.AfterDrain(func(error) { close(drained) })
+		select {
+		case <-drained:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		conn.Close(wire.ErrClosed)
+		l.lost(conn, wire.ErrClosed)
+	}
+	if perr := l.pool.Close(ctx); err == nil {
+		err = perr
+	}
+	return err
+}
