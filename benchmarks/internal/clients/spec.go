@@ -89,4 +89,3 @@ func Setups() map[string]string {
 	}
 	return setups
 }
-
