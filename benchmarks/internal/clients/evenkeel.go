@@ -1,5 +1,3 @@
-//go:build evenkeelroot
-
 package clients
 
 import (
