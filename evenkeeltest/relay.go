@@ -226,13 +226,25 @@ func (r *Relay) accept(ln net.Listener) {
 // adopt makes a flow of an accepted conn.
 func (r *Relay) adopt(c net.Conn) {
 	r.mu.Lock()
+	peak := r.stats.Open >= r.stats.OpenMax
+	r.mu.Unlock()
+	if peak {
+		// A client that has closed one conn and opened the next is not to be counted
+		// twice because a pump has not had its turn yet.
+		for _, f := range r.Flows() {
+			if hungUp(f.client) {
+				r.clientGone(f)
+			}
+		}
+	}
+	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.life.Err() != nil {
 		_ = c.Close()
 		return
 	}
 	r.lastID++
-	f := &Flow{relay: r, id: r.lastID, client: c, done: make(chan struct{}), last: time.Now()}
+	f := &Flow{relay: r, id: r.lastID, client: c, ready: make(chan struct{}), done: make(chan struct{}), last: time.Now()}
 	r.flows[f] = struct{}{}
 	r.stats.Accepted++
 	r.stats.Open++

@@ -136,6 +136,19 @@ func TestRelaySetupDelay(t *testing.T) {
 		if d := time.Since(start); d != time.Second {
 			t.Fatalf("took %v", d)
 		}
+		// A client that leaves meanwhile is no longer counted, and still gets through.
+		w = s.dial()
+		w.send("INCR n")
+		synctest.Wait()
+		_ = w.nc.Close()
+		synctest.Wait()
+		if got := s.relay.Stats(); got.Open != 1 {
+			t.Fatalf("%+v", got)
+		}
+		<-time.After(2 * time.Second)
+		if got := s.fake.Stats(); s.fake.Count("INCR") != 1 || got.Open != 1 {
+			t.Fatalf("%+v", got)
+		}
 	})
 }
 

@@ -106,7 +106,8 @@ func (r *Relay) CutAfter(d Direction, n int64, ending Ending) {
 // read several at once; Trickle keeps them apart. Zero: no limit.
 func (r *Relay) Split(d Direction, k int) { r.Trickle(d, k, 0) }
 
-// Trickle writes at most k bytes per gap in direction d. k = 0: no limit.
+// Trickle writes at most k bytes per gap in direction d, and reads no further
+// meanwhile: the sender is pushed back, and its end is noticed late. k = 0: no limit.
 func (r *Relay) Trickle(d Direction, k int, gap time.Duration) {
 	r.setDir(d, func(f *dirFaults) { f.piece, f.gap = max(k, 0), gap })
 }

@@ -51,6 +51,7 @@ func TestDeliveryModel(t *testing.T) {
 }
 
 func deliver(t *testing.T, opts Options, steps []step, cut int, rst bool) error {
+	t.Helper()
 	c, s := pair(t, New(opts))
 	defer func() { _, _ = c.Close(), s.Close() }()
 	l := c.Link()
