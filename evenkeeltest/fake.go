@@ -45,7 +45,9 @@ func (r *Request) Arg(i int) string {
 	return r.Args[i]
 }
 
-// FakeStats counts what a [Fake] has seen.
+// FakeStats counts what a [Fake] has seen. As with a real server, a client that closes
+// one conn and opens the next may for a moment be seen with both; a [Relay] tells
+// them apart.
 type FakeStats struct {
 	Accepted int // conns accepted, ever, refused ones included
 	Open     int // open now
