@@ -14,6 +14,8 @@ type Budget struct {
 	max    int
 	used   int
 	hungry []*Share // denied a place, in that order
+	lanes  []*Share
+	turn   int // which lane is asked to yield first
 }
 
 // NewBudget returns a budget of limit conns, at least 1.
@@ -32,16 +34,27 @@ func (b *Budget) Used() int {
 // String returns "used/max".
 func (b *Budget) String() string { return fmt.Sprintf("%d/%d", b.Used(), b.max) }
 
-// Join returns a share in the budget for one lane. wake is called, without any lock,
-// when a lane that was denied should ask again; the lanes are woken in the order in
-// which they were denied. It must not block; it may call Take. A [Pool] joins by itself.
-func (b *Budget) Join(wake func()) *Share { return &Share{b: b, wake: wake} }
+// Join returns a share in the budget for one lane. A [Pool] joins by itself.
+//
+// wake is called when a lane that was denied should ask again; the lanes are woken in
+// the order in which they were denied. yield, which may be nil, is called when another
+// lane asks for a place with [Share.Reclaim]: it may begin to close a conn that its own
+// lane can spare, and reports whether it did. Both are called without any lock, must
+// not block, and may call Take.
+func (b *Budget) Join(wake func(), yield func() bool) *Share {
+	s := &Share{b: b, wake: wake, yield: yield}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lanes = append(b.lanes, s)
+	return s
+}
 
 // Share is one lane's access to a [Budget].
 type Share struct {
-	b     *Budget
-	wake  func()
-	queue bool // is in b.hungry
+	b      *Budget
+	wake   func()
+	yield  func() bool
+	queued bool // is in b.hungry
 }
 
 // Take asks for a place. After false, wake will be called when it is worth asking again.
@@ -53,8 +66,8 @@ func (s *Share) Take() bool {
 		b.used++
 		return true
 	}
-	if !s.queue {
-		s.queue = true
+	if !s.queued {
+		s.queued = true
 		b.hungry = append(b.hungry, s)
 	}
 	return false
@@ -68,14 +81,32 @@ func (s *Share) Give() {
 	s.b.feed()
 }
 
-// Leave ends the wake calls; one may still be under way. Places taken stay taken until
+// Reclaim asks the other lanes, in turn, to give up one conn they can spare, and reports
+// whether one does. Its place becomes free when it has closed, of which wake tells. Do
+// not hold a lock that a yield function takes.
+func (s *Share) Reclaim() bool {
+	b := s.b
+	b.mu.Lock()
+	lanes := b.lanes
+	b.turn++
+	from := b.turn
+	b.mu.Unlock()
+	for i := range lanes {
+		if o := lanes[(from+i)%len(lanes)]; o != s && o.yield != nil && o.yield() {
+			return true
+		}
+	}
+	return false
+}
+
+// Leave ends the calls of wake and yield; one may still be under way. Places taken stay taken until
 // they are given.
 func (s *Share) Leave() {
+	same := func(o *Share) bool { return o == s }
 	s.b.mu.Lock()
-	if s.queue {
-		s.queue = false
-		s.b.hungry = slices.DeleteFunc(s.b.hungry, func(o *Share) bool { return o == s })
-	}
+	s.queued = false
+	s.b.hungry = slices.DeleteFunc(s.b.hungry, same)
+	s.b.lanes = slices.DeleteFunc(slices.Clone(s.b.lanes), same) // Reclaim may be going through it
 	s.b.mu.Unlock()
 	// A wake meant for this share must not be lost to the others.
 	s.b.feed()
@@ -93,7 +124,7 @@ func (b *Budget) feed() {
 		s := b.hungry[0]
 		b.hungry[0] = nil
 		b.hungry = b.hungry[1:]
-		s.queue = false
+		s.queued = false
 		b.mu.Unlock()
 		s.wake()
 	}

@@ -18,7 +18,7 @@ func TestBudgetIsFair(t *testing.T) {
 			if shares[i].Take() {
 				order = append(order, i)
 			}
-		})
+		}, nil)
 	}
 	if !shares[0].Take() {
 		t.Fatal("an empty budget")
@@ -88,6 +88,38 @@ func TestBudgetSharedByPools(t *testing.T) {
 		}
 		if budget.Used() != 0 || ep.State().Pending != 0 {
 			t.Errorf("%s of the budget, %d pending after Close", budget, ep.State().Pending)
+		}
+	})
+}
+
+// A lane that keeps idle conns gives them up one by one to a lane with waiters, but none
+// that it has just used.
+func TestIdleLaneYieldsItsPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		budget, ep := NewBudget(4), ungoverned()
+		lane := func() *Pool[*conn] {
+			cfg := w.config(4, 0)
+			cfg.Budget, cfg.Endpoint = budget, ep
+			return mustNew(t, cfg)
+		}
+		rich, poor := lane(), lane()
+		fillTogether(t, rich, 4)
+		start := time.Now()
+		l := mustAcquire(t, poor)
+		if d := time.Since(start); d < 200*time.Millisecond || d > 600*time.Millisecond {
+			t.Errorf("the poor lane got its conn after %v", d)
+		}
+		if s := rich.Stat(); s.Idle != 3 || s.Closed(ReasonYield) != 1 {
+			t.Errorf("the rich lane: %+v", s)
+		}
+		mustRelease(t, l)
+		if err := poor.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		shut(t, rich, w)
+		if budget.Used() != 0 {
+			t.Errorf("%s of the budget used", budget)
 		}
 	})
 }

@@ -48,3 +48,18 @@ func (p *Pool[T]) close(e *entry[T], reason Reason) {
 	p.finish()
 	p.unlock()
 }
+
+// yield is called by the budget when another lane needs a place: it gives up the conn
+// that has been idle for longest, if it was for a tick at least, so that lanes in
+// use do not take conns from each other in turns.
+func (p *Pool[T]) yield() bool {
+	p.mu.Lock()
+	p.now = int64(time.Since(p.base))
+	ok := !p.closed && p.queue.n == 0 && len(p.idle) > min(p.cfg.MinIdleConns, p.size) &&
+		p.now-p.idle[0].idleSince >= p.tick
+	if ok {
+		p.retireIdle(0, ReasonYield)
+	}
+	p.unlock()
+	return ok
+}

@@ -27,6 +27,7 @@ func (p *Pool[T]) maybeDial() {
 		}
 		if p.share != nil && !p.share.Take() {
 			p.park(time.Time{}, nil)
+			p.noPlace, p.reclaim = true, true
 			return
 		}
 		ok, at, cause := p.ep.TryStart(total >= p.size)
@@ -67,7 +68,7 @@ func (p *Pool[T]) needsDial() bool {
 
 // park remembers a refusal, so that not every caller asks again.
 func (p *Pool[T]) park(at time.Time, cause error) {
-	p.parked = true
+	p.parked, p.noPlace = true, false
 	p.downCause, p.downUntil = cause, at
 	p.retryAt = 0
 	if !at.IsZero() {

@@ -25,6 +25,9 @@ func (p *Pool[T]) housekeep() {
 		return
 	}
 	p.maybeDial()
+	if p.parked && p.noPlace && p.needsDial() {
+		p.reclaim = true // what others could not spare a tick ago they may by now
+	}
 	if p.parked && p.retryAt > p.now && p.needsDial() {
 		next = sooner(next, p.retryAt)
 	}

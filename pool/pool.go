@@ -44,6 +44,7 @@ type Pool[T any] struct {
 
 	size, max int
 	parked    bool  // the governor or the budget said no; wake or retryAt ends it
+	noPlace   bool  // it was the budget
 	retryAt   int64 // when to ask again, 0: wake will tell
 	downCause error // not nil: the endpoint was failing when asked
 	downUntil time.Time
@@ -63,7 +64,8 @@ type Pool[T any] struct {
 	done   chan struct{} // closed once the pool is closed and nothing is left
 
 	// Collected under the lock, acted upon by unlock.
-	owed     int // places to give back to the budget
+	owed     int  // places to give back to the budget
+	reclaim  bool // ask the other lanes of the budget for a place
 	events   []Event
 	settling int // calls of unlock under way that Close must wait for
 
@@ -136,7 +138,7 @@ func New[T any](cfg Config[T]) (*Pool[T], error) {
 	p.overload.init(cfg.CoDel, p.shed)
 	p.unsubscribe = p.ep.Subscribe(p.wake)
 	if cfg.Budget != nil {
-		p.share = cfg.Budget.Join(p.wake)
+		p.share = cfg.Budget.Join(p.wake, p.yield)
 	}
 	p.mu.Lock()
 	p.windUp()
@@ -147,8 +149,8 @@ func New[T any](cfg Config[T]) (*Pool[T], error) {
 
 // unlock ends a critical section that may have left something to do outside it.
 func (p *Pool[T]) unlock() {
-	owed, events := p.owed, p.events
-	p.owed, p.events = 0, nil
+	owed, events, reclaim := p.owed, p.events, p.reclaim
+	p.owed, p.events, p.reclaim = 0, nil, false
 	settle := owed > 0 || (p.closed && len(events) > 0)
 	if settle {
 		p.settling++
@@ -156,6 +158,9 @@ func (p *Pool[T]) unlock() {
 	p.mu.Unlock()
 	for range owed {
 		p.share.Give()
+	}
+	if reclaim {
+		p.share.Reclaim()
 	}
 	for _, ev := range events {
 		p.cfg.OnEvent(ev)

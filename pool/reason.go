@@ -20,12 +20,13 @@ const (
 	ReasonResize            // above the size set by Resize
 	ReasonDialLate          // its dial ended after the pool was closed
 	ReasonState             // its caller changed what the conn is
+	ReasonYield             // its place in the budget was needed by another lane
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{
 	"unknown", "idle", "lifetime", "overflow-drain", "error", "canceled", "stall",
-	"generation", "leak", "validation", "shutdown", "resize", "dial-late", "state",
+	"generation", "leak", "validation", "shutdown", "resize", "dial-late", "state", "yielded",
 }
 
 // String returns the label, for example "overflow-drain".
