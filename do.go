@@ -316,14 +316,14 @@ func lookup(args []any) *command.Info {
 	case 0:
 		return nil
 	case 1:
-		return command.Lookup(text(args[0]), "")
+		return command.Lookup(nameOf(args[0]), "")
 	default:
-		return command.Lookup(text(args[0]), text(args[1]))
+		return command.Lookup(nameOf(args[0]), nameOf(args[1]))
 	}
 }
 
-// text is an argument that may be a command's name.
-func text(arg any) string {
+// nameOf is an argument that may be a command's name.
+func nameOf(arg any) string {
 	switch a := arg.(type) {
 	case string:
 		return a
@@ -342,7 +342,7 @@ func opName(info *command.Info, args []any) string {
 	case len(args) == 0:
 		return "command"
 	default:
-		name := text(args[0])
+		name := nameOf(args[0])
 		return strings.ToUpper(strings.Clone(name[:min(len(name), 32)]))
 	}
 }
@@ -353,7 +353,7 @@ func refuse(info *command.Info, args []any, own bool) error {
 		return usage("no command: call Do(ctx, \"GET\", key)")
 	}
 	if info == nil {
-		if text(args[0]) == "" {
+		if nameOf(args[0]) == "" {
 			return usage("the first argument must be the command's name, a string")
 		}
 		return nil
