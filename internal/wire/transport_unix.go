@@ -19,7 +19,7 @@ type rawTransport struct {
 	n        int
 	err      error
 	writeFn  func(fd uintptr) bool
-	peekFn   func(fd uintptr) bool
+	peekFn   func(fd uintptr)
 	peekN    int
 	peekErr  error
 	peekByte [1]byte
@@ -74,7 +74,8 @@ func (t *rawTransport) write(fd uintptr) bool {
 
 func (t *rawTransport) peek() (bool, error) {
 	t.peekN, t.peekErr = 0, nil
-	if err := t.rc.Read(t.peekFn); err != nil {
+	// Not rc.Read: a read deadline that has passed, as that of the last call may have, would fail it.
+	if err := t.rc.Control(t.peekFn); err != nil {
 		return false, err
 	}
 	switch {
@@ -89,11 +90,11 @@ func (t *rawTransport) peek() (bool, error) {
 	}
 }
 
-func (t *rawTransport) look(fd uintptr) bool {
+func (t *rawTransport) look(fd uintptr) {
 	for {
 		t.peekN, _, t.peekErr = syscall.Recvfrom(int(fd), t.peekByte[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		if !errors.Is(t.peekErr, syscall.EINTR) {
-			return true
+			return
 		}
 	}
 }
