@@ -83,7 +83,7 @@ func (l *loader) run(ctx context.Context, seed uint64, stepFor func(worker int) 
 		*w = worker{}
 		do := stepFor(i)
 		random := newXorshift(seed, uint64(i))
-		running.Go(func() { w.loop(ctx, &phase, do, random, l.sampleEvery) })
+		running.Go(func() { w.loop(ctx, &phase, do, random, uint64(i), l.sampleEvery) })
 	}
 	if err := pause(ctx, l.warmup); err != nil {
 		return nil, errors.Join(err, stop())
@@ -127,8 +127,10 @@ func (l *loader) await(running *sync.WaitGroup) error {
 	}
 }
 
-func (w *worker) loop(ctx context.Context, phase *atomic.Int32, do step, random xorshift, sampleEvery uint64) {
-	for n := uint64(0); ; n++ {
+// loop repeats the step until the slot is over. The workers start at different places of
+// the sampling, so that they do not all read the clock in the same batch.
+func (w *worker) loop(ctx context.Context, phase *atomic.Int32, do step, random xorshift, offset, sampleEvery uint64) {
+	for n := offset; ; n++ {
 		var start time.Time
 		sampled := n%sampleEvery == 0
 		if sampled {
@@ -180,15 +182,17 @@ func (l *loader) metrics(before, after measure.Usage, serverBefore, serverAfter 
 	m := map[record.Metric]float64{
 		record.OpsPerSecond: ops / elapsed.Seconds(),
 		record.ClientCPU:    micros(clientCPU) / ops,
-		record.P50:          micros(total.latencies.Quantile(0.50)),
-		record.P99:          micros(total.latencies.Quantile(0.99)),
-		record.P999:         micros(total.latencies.Quantile(0.999)),
 		record.Samples:      float64(total.latencies.Count()),
 		record.Allocs:       float64(after.Mallocs-before.Mallocs) / ops,
 		record.AllocBytes:   float64(after.AllocBytes-before.AllocBytes) / ops,
 		record.Conns:        float64(serverAfter.Clients - 1), // less the control conn
 		record.NewConns:     float64(serverAfter.Accepted - serverBefore.Accepted),
 		record.Errors:       float64(total.errors),
+	}
+	if total.latencies.Count() > 0 {
+		m[record.P50] = micros(total.latencies.Quantile(0.50))
+		m[record.P99] = micros(total.latencies.Quantile(0.99))
+		m[record.P999] = micros(total.latencies.Quantile(0.999))
 	}
 	serverCPU := serverAfter.CPU - serverBefore.CPU
 	if commands := float64(serverAfter.Commands - serverBefore.Commands); commands > 0 {

@@ -67,6 +67,9 @@ func memorySlot(ctx context.Context, o *MemoryOptions, spec clients.Spec) (m map
 	if _, err := awaitClients(ctx, o, func(open int64) bool { return open == 1 }); err != nil {
 		return nil, fmt.Errorf("waiting for the conns of the client before to go: %w", err)
 	}
+	if err := pause(ctx, o.Warmup); err != nil { // its goroutines are still ending
+		return nil, err
+	}
 	empty := footprintNow()
 	start := time.Now()
 	opening, cancel := context.WithTimeout(ctx, o.OpenTimeout)
