@@ -30,7 +30,8 @@ func (c *Client) unblock(conn *wire.Conn) {
 		wait := unblockWait
 		for range unblockTries {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			_, _, _, err := c.onShared(ctx, unblockInfo(), []any{"CLIENT", "UNBLOCK", strconv.FormatInt(id, 10)})
+			var v resp.Value
+			_, _, err := c.onShared(ctx, unblockInfo(), []any{"CLIENT", "UNBLOCK", strconv.FormatInt(id, 10)}, &v)
 			cancel()
 			if err != nil {
 				break

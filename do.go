@@ -26,20 +26,23 @@ import (
 // unblock it; should an element come all the same, Hooks.OnConn and the log say so.
 //
 // A command that provably did not run, or that only reads, is repeated up to MaxRetries times; see MayHaveRun for the rest.
-func (c *Client) Do(ctx context.Context, args ...any) Reply {
+func (c *Client) Do(ctx context.Context, args ...any) (r Reply) {
 	info := lookup(args)
 	if c.cfg.Hooks.OnCommand != nil {
 		return c.doHooked(ctx, info, args)
 	}
-	v, _, _, err := c.route(ctx, info, args)
-	return Reply{v: v, err: err}
+	_, _, r.err = c.route(ctx, info, args, &r.v)
+	return r
 }
 
 // doHooked is Do with somebody listening.
-func (c *Client) doHooked(ctx context.Context, info *command.Info, args []any) Reply {
+func (c *Client) doHooked(ctx context.Context, info *command.Info, args []any) (r Reply) {
 	start := time.Now()
-	v, lane, attempts, err := c.route(ctx, info, args)
-	r := Reply{v: v, err: err}
+	var (
+		lane     Lane
+		attempts int
+	)
+	lane, attempts, r.err = c.route(ctx, info, args, &r.v)
 	c.cfg.Hooks.OnCommand(CommandEvent{
 		Name: opName(info, args), Lane: lane, Commands: 1, Start: start, Duration: time.Since(start), Attempts: attempts, Err: r.Err(),
 	})
@@ -47,77 +50,77 @@ func (c *Client) doHooked(ctx context.Context, info *command.Info, args []any) R
 }
 
 // DoExclusive runs one command on a conn of the exclusive lane: lease, round trip, return, as a classic pool does.
-func (c *Client) DoExclusive(ctx context.Context, args ...any) Reply {
+func (c *Client) DoExclusive(ctx context.Context, args ...any) (r Reply) {
 	info := lookup(args)
 	if err := refuse(info, args, false); err != nil {
 		return Reply{err: c.wrap(opName(info, args), LaneExclusive, 0, err)}
 	}
-	v, _, err := c.onLease(ctx, LaneExclusive, info, args)
-	return Reply{v: v, err: err}
+	_, r.err = c.onLease(ctx, LaneExclusive, info, args, &r.v)
+	return r
 }
 
-// route chooses the lane.
-func (c *Client) route(ctx context.Context, info *command.Info, args []any) (v resp.Value, lane Lane, attempts int, err error) {
+// route chooses the lane. The reply goes into v, which is large enough for its copies to count.
+func (c *Client) route(ctx context.Context, info *command.Info, args []any, v *resp.Value) (lane Lane, attempts int, err error) {
 	if info == nil || info.Class != command.ClassMux {
 		if err := refuse(info, args, false); err != nil {
-			return v, 0, 0, c.wrap(opName(info, args), 0, 0, err)
+			return 0, 0, c.wrap(opName(info, args), 0, 0, err)
 		}
 		if info.MayBlock() {
 			if t := timeoutOf(info, args); t.waits {
-				v, attempts, err = c.onLease(ctx, LaneBlocking, info, args)
-				return v, LaneBlocking, attempts, err
+				attempts, err = c.onLease(ctx, LaneBlocking, info, args, v)
+				return LaneBlocking, attempts, err
 			}
 		}
 		if info != nil && info.Class == command.ClassControl {
-			v, attempts, err = c.onLease(ctx, LaneExclusive, info, args)
-			return v, LaneExclusive, attempts, err
+			attempts, err = c.onLease(ctx, LaneExclusive, info, args, v)
+			return LaneExclusive, attempts, err
 		}
 	}
-	return c.onShared(ctx, info, args)
+	return c.onShared(ctx, info, args, v)
 }
 
 // onShared runs a command on the shared lane, or on the exclusive one when it is large.
-func (c *Client) onShared(ctx context.Context, info *command.Info, args []any) (v resp.Value, lane Lane, attempts int, err error) {
+func (c *Client) onShared(ctx context.Context, info *command.Info, args []any, v *resp.Value) (lane Lane, attempts int, err error) {
 	timeout := c.timeout(ctx)
 	for attempts = 1; ; attempts++ {
 		k := wire.NewCall()
 		if err = k.Command(args); err != nil {
 			k.Free()
-			return v, LaneShared, 0, c.wrap(opName(info, args), LaneShared, 0, usage("%v", err))
+			return LaneShared, 0, c.wrap(opName(info, args), LaneShared, 0, usage("%v", err))
 		}
 		if c.cfg.LaneThreshold > 0 && k.Bytes() >= c.cfg.LaneThreshold && c.exclusive != nil {
 			k.Free()
-			v, attempts, err = c.onLease(ctx, LaneExclusive, info, args)
-			return v, LaneExclusive, attempts, err
+			attempts, err = c.onLease(ctx, LaneExclusive, info, args, v)
+			return LaneExclusive, attempts, err
 		}
 		conn := c.shared.pick()
 		if conn == nil {
 			start := time.Now()
 			if conn, err = c.shared.get(ctx, timeout); err != nil {
 				k.Free()
-				return v, LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, err)
+				return LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, err)
 			}
 			timeout = less(timeout, time.Since(start))
 		}
 		if err = conn.RoundTrip(ctx, k, timeout, 0); err == nil {
-			v = *k.Reply()
+			*v = *k.Reply()
 			k.Free()
 			c.succeeded()
-			return v, LaneShared, attempts, nil
+			return LaneShared, attempts, nil
 		}
 		spent, again := c.again(ctx, info, attempts, err)
 		if !again {
-			return v, LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, err)
+			return LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, err)
 		}
 		timeout = less(timeout, spent)
 	}
 }
 
 // onLease runs a command on a conn of its own.
-func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, args []any) (v resp.Value, attempts int, err error) {
+func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, args []any, v *resp.Value) (attempts int, err error) {
 	p, err := c.lanePool(lane)
 	if err != nil {
-		return v, 0, c.wrap(opName(info, args), lane, 0, err)
+		return 0, c.wrap(opName(info, args), lane, 0, err)
 	}
 	t := timeoutOf(info, args)
 	timeout, stall := c.limits(ctx, t)
@@ -126,12 +129,12 @@ func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, arg
 		k := wire.NewCall()
 		if err = k.Command(args); err != nil {
 			k.Free()
-			return v, 0, c.wrap(opName(info, args), lane, 0, usage("%v", err))
+			return 0, c.wrap(opName(info, args), lane, 0, usage("%v", err))
 		}
 		lease, err := c.acquire(ctx, p, acquireTimeout)
 		if err != nil {
 			k.Free()
-			return v, attempts, c.wrap(opName(info, args), lane, attempts, c.explainAcquire(lane, err))
+			return attempts, c.wrap(opName(info, args), lane, attempts, c.explainAcquire(lane, err))
 		}
 		conn := lease.Value()
 		if t.waits {
@@ -139,11 +142,11 @@ func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, arg
 		}
 		err = conn.RoundTrip(ctx, k, timeout, stall)
 		if err == nil {
-			v = *k.Reply()
+			*v = *k.Reply()
 			k.Free()
 			giveBack(lease)
 			c.succeeded()
-			return v, attempts, nil
+			return attempts, nil
 		}
 		if left, ok := errors.AsType[*wire.LeftError](err); ok && left.Sent && t.waits {
 			c.unblock(conn)
@@ -151,7 +154,7 @@ func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, arg
 		giveBack(lease)
 		spent, again := c.again(ctx, info, attempts, err)
 		if !again {
-			return v, attempts, c.wrap(opName(info, args), lane, attempts, err)
+			return attempts, c.wrap(opName(info, args), lane, attempts, err)
 		}
 		timeout, acquireTimeout = less(timeout, spent), less(acquireTimeout, spent)
 	}
