@@ -168,9 +168,6 @@ func (l *sharedLane) acquire() {
 	}
 	l.mu.Unlock()
 	close(f.done)
-	if err == nil {
-		l.c.answered()
-	}
 }
 
 // installLocked adds a conn. When that is one too many, a stalled one, or else the oldest, makes room.
@@ -192,11 +189,7 @@ func (l *sharedLane) installLocked(lease pool.Lease[*wire.Conn]) {
 		}
 		old := conns[out]
 		conns = append(conns[:out], conns[out+1:]...)
-		reason := pool.ReasonLifetime
-		if old.Stalled() {
-			reason = pool.ReasonStall
-		}
-		defer l.retireLocked(old, reason)
+		defer l.retireLocked(old, pool.ReasonLifetime)
 	}
 	conns = append(conns, conn)
 	l.conns.Store(&conns)
@@ -204,18 +197,14 @@ func (l *sharedLane) installLocked(lease pool.Lease[*wire.Conn]) {
 	l.timer.Reset(l.lookEvery())
 }
 
-// retireLocked gives a conn that is no longer in conns back: at once when it has stalled, else when nothing is owed on it.
+// retireLocked gives a conn that is no longer in conns back when nothing is owed on it. One that has stalled may still answer;
+// if it does not, whoever watches the stalled ones closes it.
 func (l *sharedLane) retireLocked(conn *wire.Conn, reason pool.Reason) {
 	held, ok := l.leases[conn]
 	if !ok {
 		return
 	}
 	lease := held.lease
-	if reason == pool.ReasonStall {
-		delete(l.leases, conn)
-		_ = lease.Discard(reason)
-		return
-	}
 	go conn.AfterDrain(func(err error) { // on its own goroutine, for AfterDrain may call back at once
 		l.mu.Lock()
 		delete(l.leases, conn)

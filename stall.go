@@ -5,12 +5,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/evenkeel-go/evenkeel/internal/command"
+	"github.com/evenkeel-go/evenkeel/internal/resp"
 	"github.com/evenkeel-go/evenkeel/internal/wire"
 	"github.com/evenkeel-go/evenkeel/pool"
 )
 
-// probeEvery is how often an endpoint with stalled conns is probed at most, besides the governor's backoff.
-const probeEvery = 100 * time.Millisecond
+const (
+	// probeEvery is how often an endpoint with stalled conns is probed at most, besides the governor's backoff.
+	probeEvery = 100 * time.Millisecond
+	// recoverGrace is how long stalled conns have to recover once the endpoint answers again: a server that was frozen wakes to
+	// all its conns at about the same time, and to close those whose replies are on their way would be a storm of our making.
+	recoverGrace = 250 * time.Millisecond
+)
 
 // stalledConns are the conns whose oldest reply is overdue. They take no more work, but keep their places in the budget: if
 // the whole server has stopped, another conn to it is of no use, and a hundred others are a storm. One probe finds out.
@@ -26,19 +33,15 @@ func (s *stalledConns) remove(conn *wire.Conn) {
 	s.mu.Unlock()
 }
 
-// take empties the set, and reports what was in it.
-func (s *stalledConns) take() map[*wire.Conn]struct{} {
+// list returns the conns that are stalled now.
+func (s *stalledConns) list() []*wire.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	conns := s.conns
-	s.conns = nil
+	conns := make([]*wire.Conn, 0, len(s.conns))
+	for conn := range s.conns {
+		conns = append(conns, conn)
+	}
 	return conns
-}
-
-func (s *stalledConns) none() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.conns) == 0
 }
 
 // stallChanged is told when a conn stalls, and when its replies come after all.
@@ -69,44 +72,73 @@ func (c *Client) stallChanged(conn *wire.Conn, lane Lane) {
 	}
 }
 
-// probe opens one conn after the other until one comes through, or no conn is stalled any more. The shared lane puts it to use.
+// probe opens one conn after the other until one comes through, or no conn is stalled any more. The shared lane puts it to
+// use. What is stalled still a moment after a dial has come through is dead, and closed.
 func (c *Client) probe() {
-	defer func() {
-		c.stalled.mu.Lock()
-		c.stalled.probing = false
-		c.stalled.mu.Unlock()
-	}()
-	for !c.stalled.none() && !c.isClosed() {
-		c.probes.Add(1)
-		f := c.shared.fill()
-		select {
-		case <-f.done:
-		case <-c.closed:
-			return
-		}
-		if f.err == nil && c.stalled.none() {
-			return
-		}
+	for c.probing() {
+		suspects := c.stalled.list()
 		wait := probeEvery
+		if c.endpointAnswers() {
+			if !c.pause(recoverGrace) {
+				return
+			}
+			for _, conn := range suspects {
+				if conn.Stalled() {
+					conn.Close(wire.ErrStalled)
+				}
+				c.stalled.remove(conn)
+			}
+		}
 		if at := c.endpoint.State().NextAttempt; !at.IsZero() {
 			wait = max(wait, time.Until(at))
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-c.closed:
-			t.Stop()
+		if !c.pause(wait) {
 			return
 		}
 	}
 }
 
-// answered is called when a dial has come through: the endpoint answers, so conns that are stalled still are dead ones.
-func (c *Client) answered() {
-	for conn := range c.stalled.take() {
-		if conn.Stalled() {
-			conn.Close(wire.ErrStalled)
-		}
+// probing reports whether there is something to find out still. When it returns false the next conn that stalls starts anew.
+func (c *Client) probing() bool {
+	s := &c.stalled
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.probing = len(s.conns) > 0 && !c.isClosed()
+	return s.probing
+}
+
+// endpointAnswers opens a conn to see. When there is no place for one, a conn that is not stalled is asked instead.
+func (c *Client) endpointAnswers() bool {
+	c.probes.Add(1)
+	f := c.shared.fill()
+	t := time.NewTimer(c.cfg.DialTimeout)
+	defer t.Stop()
+	select {
+	case <-f.done:
+		return f.err == nil
+	case <-c.closed:
+		return false
+	case <-t.C:
+	}
+	if c.shared.pick() == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.DialTimeout)
+	defer cancel()
+	var v resp.Value
+	_, _, err := c.onShared(ctx, command.Lookup("PING", ""), []any{"PING"}, &v)
+	return err == nil
+}
+
+// pause waits and reports whether the client is still open.
+func (c *Client) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.closed:
+		return false
 	}
 }
 
