@@ -14,12 +14,13 @@ import (
 // nothing else. Idle, it allocates nothing.
 func (p *Pool[T]) Acquire(ctx context.Context) (Lease[T], error) {
 	if ctx.Err() != nil {
-		return p.refuse(ctx)
+		return Lease[T]{}, p.refuse(ctx)
 	}
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 && p.slow == 0 {
 		e := p.idle[n-1]
 		if p.now-e.idleSince <= p.freshFor {
+			p.idle[n-1] = nil
 			p.idle = p.idle[:n-1]
 			e.seq++
 			e.state = stateLeased
@@ -107,7 +108,7 @@ func (p *Pool[T]) lease(e *entry[T]) Lease[T] {
 
 func (p *Pool[T]) acquireSlow(ctx context.Context) (Lease[T], error) {
 	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {
-		return p.refuse(ctx)
+		return Lease[T]{}, p.refuse(ctx)
 	}
 	p.mu.Lock()
 	p.windUp()
@@ -117,7 +118,7 @@ func (p *Pool[T]) acquireSlow(ctx context.Context) (Lease[T], error) {
 		return l, nil
 	}
 	if err := p.admit(); err != nil {
-		return p.giveUp(&AcquireError{Err: err})
+		return Lease[T]{}, p.giveUp(&AcquireError{Err: err})
 	}
 	w := p.queue.get()
 	w.since = p.now
@@ -179,12 +180,12 @@ func (p *Pool[T]) wait(ctx context.Context, w *waiter[T]) (Lease[T], error) {
 		}
 		switch {
 		case w.state == served:
-			return p.leaveServed(w)
+			return p.leaveServed(w), nil
 		case w.state == failed:
-			return p.leaveFailed(ctx, w, w.err)
+			return Lease[T]{}, p.leaveFailed(ctx, w, w.err)
 		case leaving != nil:
 			p.unqueue(w)
-			return p.leaveFailed(ctx, w, leaving)
+			return Lease[T]{}, p.leaveFailed(ctx, w, leaving)
 		}
 		p.mu.Unlock()
 	}
@@ -222,16 +223,16 @@ func (p *Pool[T]) compete(w *waiter[T]) {
 	}
 }
 
-func (p *Pool[T]) leaveServed(w *waiter[T]) (Lease[T], error) {
+func (p *Pool[T]) leaveServed(w *waiter[T]) Lease[T] {
 	p.sampleServed(w.since)
 	l := p.watched(w.lease)
 	waited := p.leave(w)
 	p.note(Event{Kind: EventWaited, Elapsed: waited})
 	p.unlock()
-	return l, nil
+	return l
 }
 
-func (p *Pool[T]) leaveFailed(ctx context.Context, w *waiter[T], err error) (Lease[T], error) {
+func (p *Pool[T]) leaveFailed(ctx context.Context, w *waiter[T], err error) error {
 	waited := p.leave(w)
 	e := &AcquireError{Err: err, Waited: waited}
 	switch {
@@ -261,7 +262,7 @@ func (p *Pool[T]) leave(w *waiter[T]) time.Duration {
 }
 
 // refuse is Acquire for a context that has ended.
-func (p *Pool[T]) refuse(ctx context.Context) (Lease[T], error) {
+func (p *Pool[T]) refuse(ctx context.Context) error {
 	err := contextError(ctx)
 	if err == nil { // the deadline has passed, its timer has not yet fired
 		err = context.DeadlineExceeded
@@ -280,10 +281,10 @@ func (p *Pool[T]) refuse(ctx context.Context) (Lease[T], error) {
 }
 
 // giveUp completes e with the pool's state, frees the lock and returns e.
-func (p *Pool[T]) giveUp(e *AcquireError) (Lease[T], error) {
+func (p *Pool[T]) giveUp(e *AcquireError) error {
 	e.Stat = p.snapshot()
 	e.Cause = e.Stat.LastDialError
 	p.note(Event{Kind: EventRefused, Err: e, Elapsed: e.Waited})
 	p.unlock()
-	return Lease[T]{}, e
+	return e
 }

@@ -182,6 +182,7 @@ func TestLostLeaseIsReclaimed(t *testing.T) {
 
 //go:noinline
 func loseLease(t *testing.T, p *Pool[*conn]) {
+	t.Helper()
 	if l := mustAcquire(t, p); l.Value() == nil {
 		t.Error("no conn")
 	}

@@ -243,7 +243,7 @@ func (pl *player) check(minIdle int) error {
 		return fmt.Errorf("%d wait while %d are idle", s.Waiting, s.Idle)
 	case state.Pending != s.Dialing:
 		return fmt.Errorf("%d pending, %d dialing", state.Pending, s.Dialing)
-	case minIdle == 0 && s.Dials > 0 && uint64(s.Opened)+s.DialErrors > s.Dials:
+	case minIdle == 0 && s.Dials > 0 && s.Opened+s.DialErrors > s.Dials:
 		return fmt.Errorf("more dials ended than began: %+v", s)
 	case s.Opened != uint64(s.Open)+s.ClosedTotal():
 		return fmt.Errorf("conns lost count of: %+v", s)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -302,8 +303,8 @@ func (p *Pool[T]) Close(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	cut := 0
-	for i := len(p.all) - 1; i >= 0; i-- {
-		if e := p.all[i]; e.state == stateLeased {
+	for _, e := range slices.Clone(p.all) { // retire changes the order
+		if e.state == stateLeased {
 			p.endLease(e)
 			p.retire(e, ReasonShutdown)
 			cut++

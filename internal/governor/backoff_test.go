@@ -55,9 +55,9 @@ func TestBackoffIsUniformAtTheEnd(t *testing.T) {
 }
 
 func TestCommandBackoff(t *testing.T) {
-	limits := []time.Duration{8, 16, 32, 64, 128, 256, 512, 512, 512}
+	limits := []int{8, 16, 32, 64, 128, 256, 512, 512, 512}
 	for attempt, ms := range limits {
-		limit := ms * time.Millisecond
+		limit := time.Duration(ms) * time.Millisecond
 		if got := CommandBackoff(attempt, half); got != limit/2 {
 			t.Errorf("attempt %d: %v, want %v", attempt, got, limit/2)
 		}

@@ -57,7 +57,7 @@ func TestPendingCap(t *testing.T) {
 		e.Done(nil)
 		st := e.State()
 		want := State{Name: "a", Failing: true, NextAttempt: time.Now().Add(200 * time.Millisecond), LastError: errRefused, Started: 3, Failed: 1, Denied: 2}
-		if diff := cmp.Diff(want, st, cmp.Comparer(func(a, b error) bool { return errors.Is(a, b) })); diff != "" {
+		if diff := cmp.Diff(want, st, cmp.Comparer(errors.Is)); diff != "" {
 			t.Errorf("state (-want +got):\n%s", diff)
 		}
 	})
@@ -75,9 +75,10 @@ func TestBackoff(t *testing.T) {
 			e.Done(errRefused)
 		}
 		fail(time.Second)
-		for _, ms := range []time.Duration{200, 400, 800, 1600, 3200} {
-			mustDeny(t, e, ms*time.Millisecond, errRefused)
-			time.Sleep(ms * time.Millisecond)
+		for _, ms := range []int{200, 400, 800, 1600, 3200} {
+			delay := time.Duration(ms) * time.Millisecond
+			mustDeny(t, e, delay, errRefused)
+			time.Sleep(delay)
 			fail(50 * time.Millisecond)
 		}
 		if d := time.Until(e.State().NextAttempt); d < 3*time.Second || d > 10*time.Second {
