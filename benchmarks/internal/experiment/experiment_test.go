@@ -120,6 +120,7 @@ func TestMemory(t *testing.T) {
 
 func TestPool(t *testing.T) {
 	o, slots := collect(t, nil)
+	o.Slot = 30 * time.Millisecond
 	if err := Pool(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestPool(t *testing.T) {
 
 func TestClientsAreChosen(t *testing.T) {
 	o, slots := collect(t, nil)
-	o.Clients = []string{pools.Channel}
+	o.Slot, o.Clients = 30*time.Millisecond, []string{pools.Channel}
 	if err := Pool(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
