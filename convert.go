@@ -178,45 +178,55 @@ func intOf(v *resp.Value) (int64, misfit) {
 	case resp.KindInteger, resp.KindBoolean:
 		return v.Int, fits
 	case resp.KindDouble:
-		f := v.Float()
-		switch {
-		case math.IsNaN(f) || math.Trunc(f) != f && !math.IsInf(f, 0):
-			return 0, notWhole
-		case f < -1<<63 || f >= 1<<63:
-			return 0, outOfRange
-		}
-		return int64(f), fits
+		return wholeInt(v.Float())
 	case resp.KindSimple, resp.KindBulk, resp.KindBigNumber, resp.KindVerbatim:
 		n, err := strconv.ParseInt(v.Str, 10, 64)
-		return n, numberMisfit(err)
+		if err == nil {
+			return n, fits
+		}
+		if f, ok := exponential(v.Str); ok {
+			return wholeInt(f)
+		}
+		return 0, numberMisfit(err)
 	default:
 		return 0, otherKind
 	}
 }
 
+func wholeInt(f float64) (int64, misfit) {
+	switch {
+	case math.IsInf(f, 0) || f < -1<<63 || f >= 1<<63:
+		return 0, outOfRange
+	case math.Trunc(f) != f:
+		return 0, notWhole
+	}
+	return int64(f), fits
+}
+
+// exponential reads a number with an exponent, as RESP2 has large doubles.
+func exponential(s string) (float64, bool) {
+	if !strings.ContainsAny(s, "eE") {
+		return 0, false
+	}
+	f, why := parseDouble(s)
+	return f, why == fits
+}
+
 func uintOf(v *resp.Value) (uint64, misfit) {
 	switch v.Kind {
 	case resp.KindDouble:
-		f := v.Float()
-		switch {
-		case math.IsNaN(f) || math.Trunc(f) != f && !math.IsInf(f, 0):
-			return 0, notWhole
-		case f < 0:
-			return 0, isNegative
-		case f >= 1<<64:
-			return 0, outOfRange
-		}
-		return uint64(f), fits
+		return wholeUint(v.Float())
 	case resp.KindSimple, resp.KindBulk, resp.KindBigNumber, resp.KindVerbatim:
 		n, err := strconv.ParseUint(v.Str, 10, 64)
 		if err == nil {
 			return n, fits
 		}
-		// Either it is no number, or a negative one: ParseInt tells them apart.
-		if digits, minus := strings.CutPrefix(v.Str, "-"); minus {
-			if _, err := strconv.ParseUint(digits, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-				return 0, isNegative
-			}
+		if f, ok := exponential(v.Str); ok {
+			return wholeUint(f)
+		}
+		// ParseUint takes a sign for a syntax error.
+		if digits, minus := strings.CutPrefix(v.Str, "-"); minus && digits != "" && strings.Trim(digits, "0123456789") == "" {
+			return 0, isNegative
 		}
 		return 0, numberMisfit(err)
 	default:
@@ -226,6 +236,18 @@ func uintOf(v *resp.Value) (uint64, misfit) {
 		}
 		return uint64(n), why
 	}
+}
+
+func wholeUint(f float64) (uint64, misfit) {
+	switch {
+	case math.IsInf(f, 0) || f >= 1<<64:
+		return 0, outOfRange
+	case math.Trunc(f) != f:
+		return 0, notWhole
+	case f < 0:
+		return 0, isNegative
+	}
+	return uint64(f), fits
 }
 
 func numberMisfit(err error) misfit {

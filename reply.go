@@ -107,7 +107,8 @@ func (r Reply) AppendTo(b []byte) ([]byte, error) {
 	return b, r.failure("a string", otherKind)
 }
 
-// Int returns an integer, a boolean as 1 or 0, a double without a fraction, or a text of decimal digits with an optional sign. Beyond 64 bits is an error.
+// Int returns an integer, a boolean as 1 or 0, a double without a fraction, or such a number in text: decimal digits with an optional sign,
+// or with an exponent, as RESP2 has large doubles. Beyond 64 bits is an error.
 func (r Reply) Int() (int64, error) {
 	n, why := intOf(&r.v)
 	if why != fits || r.err != nil {
