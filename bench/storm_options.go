@@ -106,7 +106,7 @@ func (o StormOptions) Validate() error {
 
 // Plan says what Storm will do.
 func (o StormOptions) Plan() Plan {
-	conns := o.Size + 1
+	conns := o.maxConns() + 1 // one to bring the fault about
 	return Plan{
 		Steps: []string{
 			fmt.Sprintf("before: %s on %s, each call within %v, for %v", report.Plural(o.Callers, "caller", "callers"), o.lane(), o.Timeout, o.Before),
@@ -125,6 +125,15 @@ func (o StormOptions) lane() string {
 	}
 	return fmt.Sprintf("an exclusive lane of %d", o.Size)
 }
+
+// The conns of the client besides the exclusive ones.
+const (
+	stormShared = 2 // of the shared lane
+	stormProbe  = 1 // that finds out whether a stalled server answers
+)
+
+// maxConns is the limit of conns of the client under test.
+func (o StormOptions) maxConns() int { return o.Size + stormShared + stormProbe }
 
 // words says what the fault does.
 func (f Fault) words() string {

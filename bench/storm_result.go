@@ -22,8 +22,13 @@ const (
 	// StormLateMax is how long past its deadline a call may return, at the
 	// 99.9th percentile of a phase.
 	StormLateMax = 5 * time.Millisecond
-	// StormRecoveryMax is how long the throughput may take to return.
-	StormRecoveryMax = time.Second
+	// StormRecoveryMax is how long the throughput may take to return when the
+	// server only was silent. StormRecoveryKillMax is the same after all conns were
+	// killed: all but the first new one are held back for up to a second, so that
+	// many clients do not come back in one wave. A server that refused is found
+	// again at the next step of the backoff, for which no time is promised.
+	StormRecoveryMax     = time.Second
+	StormRecoveryKillMax = 2 * time.Second
 	// StormDialsUnderWayMax is how many dials may be under way at once, and
 	// StormDialsFailingMax how many while the endpoint fails.
 	StormDialsUnderWayMax = 2
@@ -51,8 +56,9 @@ type StormResult struct {
 	// the client was made and after it was closed.
 	GoroutinesBefore int `json:"goroutines_before"`
 	GoroutinesAfter  int `json:"goroutines_after"`
-	// RecoveryMs is the time from the fault's end until calls succeed again at
-	// 90 % of the rate before it; null if that did not happen within the run.
+	// RecoveryMs is the time from the fault's end (a kill ends where it begins)
+	// until calls succeed again at 90 % of the rate before it; null if that did not
+	// happen within the run.
 	RecoveryMs *float64 `json:"recovery_ms"`
 	// Timeline follows the run in short steps.
 	Timeline []StormPoint `json:"timeline"`
@@ -168,12 +174,27 @@ func (r *StormResult) Judge() {
 		late = max(late, p.LateP999Ms)
 	}
 	add(late*1000 <= micros(StormLateMax), "return past the deadline, 99.9 % of calls", report.Micros(late*1000), report.Duration(StormLateMax))
-	if r.RecoveryMs == nil {
-		add(false, "time until 90 % of the throughput is back", fmt.Sprintf("not within %v s", r.Params.AfterS), report.Duration(StormRecoveryMax))
-	} else {
-		add(*r.RecoveryMs*1000 <= micros(StormRecoveryMax), "time until 90 % of the throughput is back", report.Micros(*r.RecoveryMs*1000), report.Duration(StormRecoveryMax))
+	if back := r.Fault.recoveryMax(); back > 0 {
+		name := "time until 90 % of the throughput is back"
+		if r.RecoveryMs == nil {
+			add(false, name, fmt.Sprintf("not within %v s", r.Params.AfterS), report.Duration(back))
+		} else {
+			add(*r.RecoveryMs*1000 <= micros(back), name, report.Micros(*r.RecoveryMs*1000), report.Duration(back))
+		}
 	}
 	add(r.GoroutinesAfter <= r.GoroutinesBefore, "goroutines left behind", report.Int(max(r.GoroutinesAfter-r.GoroutinesBefore, 0)), "0")
+}
+
+// recoveryMax is the time that is promised until the throughput is back; 0: none is.
+func (f Fault) recoveryMax() time.Duration {
+	switch f {
+	case FaultKill:
+		return StormRecoveryKillMax
+	case FaultRefuse:
+		return 0
+	default:
+		return StormRecoveryMax
+	}
 }
 
 // Missed returns the verdicts that were not held.
