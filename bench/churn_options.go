@@ -43,17 +43,19 @@ type ChurnOptions struct {
 	// default callers fits.
 	Overflow int
 	// OverflowDrain is how long a full overflow takes to drain, 1 s to 1 h.
-	// Default 100 s.
+	// Default 5 s, against the client's own default of 100 s, so that the whole
+	// drain can be watched.
 	OverflowDrain time.Duration
 	// Parallel is the number of callers, 1 to 100,000. Default 250.
 	Parallel int
 	// Interval is how long a caller rests between two pings, 0 to 1 min; 0 means
 	// not at all. Default 100 µs.
 	Interval time.Duration
-	// Duration is how long each mode runs, 1 s to 1 h. Default 6 s.
+	// Duration is how long each mode runs, 100 ms to 1 h. Default 6 s.
 	Duration time.Duration
 	// DrainWatch is how long the overflow is watched once the load has ended,
-	// 0 to 10 min; 0 means not at all. Default 5 s.
+	// 0 to 10 min; 0 means not at all. It ends when the overflow is gone. Default
+	// 6 s.
 	DrainWatch time.Duration
 	// CreateBurst and CreateInterval limit creation in the mode limited: so many
 	// connections beyond Size at once, then one per interval. Burst 0 to 10,000,
@@ -73,11 +75,11 @@ func DefaultChurnOptions() ChurnOptions {
 		Modes:          AllChurnModes(),
 		Size:           10,
 		Overflow:       250,
-		OverflowDrain:  100 * time.Second,
+		OverflowDrain:  5 * time.Second,
 		Parallel:       250,
 		Interval:       100 * time.Microsecond,
 		Duration:       6 * time.Second,
-		DrainWatch:     5 * time.Second,
+		DrainWatch:     6 * time.Second,
 		CreateBurst:    10,
 		CreateInterval: 100 * time.Millisecond,
 	}
@@ -102,7 +104,7 @@ func (o ChurnOptions) Validate() error {
 	c.that(o.MaxConns() > 0, "overflow", "size and overflow are both 0; give room for one connection at least")
 	c.between(o.Parallel, 1, 100_000, "parallel")
 	c.lasts(o.Interval, 0, time.Minute, "interval")
-	c.lasts(o.Duration, time.Second, time.Hour, "duration")
+	c.lasts(o.Duration, 100*time.Millisecond, time.Hour, "duration")
 	c.lasts(o.OverflowDrain, time.Second, time.Hour, "overflow-drain")
 	c.lasts(o.DrainWatch, 0, 10*time.Minute, "drain-watch")
 	c.between(o.CreateBurst, 0, 10_000, "create-burst")

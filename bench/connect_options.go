@@ -34,8 +34,8 @@ type ConnectOptions struct {
 	// Callers is how many run at once, 1 to 1,000. Default 1, which shows what
 	// each command waits for.
 	Callers int
-	// MaxRowTime ends a row that is slow before its requests are done, 1 s to
-	// 1 h. Default 10 s.
+	// MaxRowTime ends a row that is slow before its requests are done, 100 ms
+	// to 1 h. Default 10 s.
 	MaxRowTime time.Duration
 	// Handshake is how new connections set up. Default pipelined.
 	Handshake Handshake
@@ -69,7 +69,7 @@ func (o ConnectOptions) Validate() error {
 	c.between(o.Requests, 100, 100_000_000, "requests")
 	c.between(o.Callers, 1, 1_000, "callers")
 	c.that(o.Callers <= o.Requests, "callers", "%d callers share %d requests; give at least one request for each", o.Callers, o.Requests)
-	c.lasts(o.MaxRowTime, time.Second, time.Hour, "max-row-time")
+	c.lasts(o.MaxRowTime, 100*time.Millisecond, time.Hour, "max-row-time")
 	oneOf(&c, o.Handshake, "handshake", Handshakes())
 	return c.err
 }

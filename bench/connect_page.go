@@ -105,6 +105,14 @@ func optional(n *int64) string {
 	return report.Int(*n)
 }
 
+// seconds formats a time that the system or the server may not have given.
+func seconds(s *float64) string {
+	if s == nil {
+		return report.Fixed(math.NaN(), 2)
+	}
+	return report.Fixed(*s, 2)
+}
+
 // join adds a remark in brackets, if there is one.
 func join(a, remark string) string {
 	if remark == "" {
@@ -173,12 +181,8 @@ func (r *ConnectResult) rowsSection() report.Section {
 		times.Rows = append(times.Rows, []string{
 			row.name(), report.Fixed(row.OpsPerS, 0), us(row.AvgUs), us(row.MinUs), us(row.P50Us), us(row.P95Us), us(row.P99Us), us(row.MaxUs), report.Int(row.Errors),
 		})
-		serverCPU := math.NaN()
-		if row.CPUServerS != nil {
-			serverCPU = *row.CPUServerS
-		}
 		costs.Rows = append(costs.Rows, []string{
-			row.name(), report.Fixed(row.WallS, 2), report.Fixed(row.CPUUserS, 2), report.Fixed(row.CPUSysS, 2), report.Fixed(serverCPU, 2), optional(row.NewConnectionsServer),
+			row.name(), report.Fixed(row.WallS, 2), seconds(row.CPUUserS), seconds(row.CPUSysS), seconds(row.CPUServerS), optional(row.NewConnectionsServer),
 		})
 	}
 	return report.Section{
@@ -228,13 +232,14 @@ func (r *ConnectResult) meaning() []string {
 	return out
 }
 
-// cpuPerCommand is this process's CPU time for each command, in µs.
+// cpuPerCommand is this process's CPU time for each command, in µs; 0 when it is
+// not known.
 func (r *ConnectRow) cpuPerCommand() float64 {
 	n := r.OpsPerS * r.WallS
-	if n <= 0 {
+	if n <= 0 || r.CPUUserS == nil || r.CPUSysS == nil {
 		return 0
 	}
-	return (r.CPUUserS + r.CPUSysS) * 1e6 / n
+	return (*r.CPUUserS + *r.CPUSysS) * 1e6 / n
 }
 
 // layerName is a layer in words.

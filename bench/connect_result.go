@@ -74,10 +74,10 @@ type ConnectRow struct {
 	P99Us float64 `json:"p99_us"`
 	MaxUs float64 `json:"max_us"`
 	// WallS is how long the row took; CPUUserS and CPUSysS the time of this
-	// process's CPUs within it, in seconds; 0 where the system does not say.
-	WallS    float64 `json:"wall_s"`
-	CPUUserS float64 `json:"cpu_user_s"`
-	CPUSysS  float64 `json:"cpu_sys_s"`
+	// process's CPUs within it, in seconds; null where the system does not say.
+	WallS    float64  `json:"wall_s"`
+	CPUUserS *float64 `json:"cpu_user_s"`
+	CPUSysS  *float64 `json:"cpu_sys_s"`
 	// CPUServerS is the server's own count of its CPU time, user and system;
 	// null when it does not say.
 	CPUServerS *float64 `json:"cpu_server_s"`

@@ -23,6 +23,9 @@ type DemoOptions struct {
 	// Embedded uses the embedded server even where a real one is installed.
 	// Default false.
 	Embedded bool
+	// StartEmbedded starts the embedded server, which is also used where no real
+	// one is installed. Nil: there is none, and then a real one is needed.
+	StartEmbedded func() (EmbeddedServer, error)
 	// Progress receives events; may be nil.
 	Progress Progress
 }
@@ -39,7 +42,6 @@ func DefaultDemoOptions() DemoOptions {
 	o.Connect.MaxRowTime = time.Second
 	o.Connect.TLS = false
 	o.Churn.Duration = 4 * time.Second
-	o.Churn.DrainWatch = 2 * time.Second
 	o.Depth.Duration = 500 * time.Millisecond
 	o.PoolSize.Duration = 400 * time.Millisecond
 	return o
@@ -52,13 +54,20 @@ func (o DemoOptions) Validate() error {
 			return err
 		}
 	}
-	return nil
+	var c check
+	c.that(!o.Embedded || o.StartEmbedded != nil, "embedded", "this program has no embedded server; leave it out")
+	return c.err
 }
 
 // Plan says what the demo will do.
 func (o DemoOptions) Plan() Plan {
+	parts := []Plan{o.Connect.Plan(), o.Churn.Plan(), o.Depth.Plan(), o.PoolSize.Plan()}
+	if o.Embedded {
+		o.forEmbedded()
+		parts = []Plan{o.Connect.Plan(), o.Churn.Plan()} // the others measure times alone
+	}
 	var all Plan
-	for _, part := range []Plan{o.Connect.Plan(), o.Churn.Plan(), o.Depth.Plan(), o.PoolSize.Plan()} {
+	for _, part := range parts {
 		all.Steps = append(all.Steps, part.Steps...)
 		all.Length += part.Length
 		all.Conns = max(all.Conns, part.Conns)
@@ -66,6 +75,9 @@ func (o DemoOptions) Plan() Plan {
 	}
 	return all
 }
+
+// forEmbedded leaves out what the embedded server cannot do.
+func (o *DemoOptions) forEmbedded() { o.Connect.Auth, o.Connect.TLS = false, false }
 
 // DemoResult is everything that the demo found. Each experiment's part is the
 // document that its own command prints; null if the demo did not get there.

@@ -30,6 +30,9 @@ type DepthOptions struct {
 	ValueSize int
 	// Duration is how long each depth runs, 100 ms to 10 min. Default 1 s.
 	Duration time.Duration
+	// Disturb allows load on a given server that is busy, a replica, or near a
+	// limit. Default false: refuse.
+	Disturb bool
 	// Progress receives events; may be nil.
 	Progress Progress
 }

@@ -24,6 +24,9 @@ type PoolSizeOptions struct {
 	Callers int
 	// Duration is how long each size runs, 100 ms to 10 min. Default 1 s.
 	Duration time.Duration
+	// Disturb allows load on a given server that is busy, a replica, or near a
+	// limit. Default false: refuse.
+	Disturb bool
 	// Progress receives events; may be nil.
 	Progress Progress
 }

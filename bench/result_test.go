@@ -85,7 +85,7 @@ func connect(kind bench.ServerKind) *bench.ConnectResult {
 		for i := range 1000 {
 			lat.Record(time.Duration(us*1000 + i*us/5))
 		}
-		row := bench.ConnectRow{Mode: mode, Auth: auth, TLS: tls, WallS: lat.MeanUs() * 1e-3, CPUUserS: 0.1, CPUSysS: 0.2, NewConnectionsServer: new(conns), LayersUs: layers}
+		row := bench.ConnectRow{Mode: mode, Auth: auth, TLS: tls, WallS: lat.MeanUs() * 1e-3, CPUUserS: new(0.1), CPUSysS: new(0.2), NewConnectionsServer: new(conns), LayersUs: layers}
 		if !tls {
 			row.CPUServerS = new(0.25)
 		}

@@ -10,7 +10,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/evenkeel-go/evenkeel/bench"
 	"github.com/evenkeel-go/evenkeel/internal/cli"
+	"github.com/evenkeel-go/evenkeel/internal/cli/embedded"
 )
 
 func main() { os.Exit(run()) }
@@ -20,6 +22,12 @@ func run() int {
 	defer stop()
 	// The first signal asks for an orderly end, the second kills as usual.
 	context.AfterFunc(ctx, stop)
-	app := cli.App{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
+	app := cli.App{
+		Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+		Experiments: cli.Experiments{
+			Demo: bench.Demo, Churn: bench.Churn, Connect: bench.Connect, Storm: bench.Storm,
+			StartEmbedded: embedded.Start,
+		},
+	}
 	return app.Run(ctx, os.Args[1:])
 }

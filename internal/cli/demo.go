@@ -24,6 +24,10 @@ func (s *session) demoCommand() *cobra.Command {
 		Example: "  evenkeel demo\n  evenkeel demo --html= --json > demo.json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.StartEmbedded = s.Experiments.StartEmbedded
+			if o.StartEmbedded != nil && !bench.CanLaunch() {
+				o.Embedded = true // the plan then says what will really run
+			}
 			if err := o.Validate(); err != nil {
 				return err
 			}
