@@ -12,8 +12,7 @@ import (
 )
 
 // cli runs the program and returns its exit code and outputs.
-func cli(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
+func cli(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = run(ctx, args, &out, &errs)
 	return code, out.String(), errs.String()
@@ -41,7 +40,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"report", "/nowhere/at/all"}, exitFailed, "no such file"},
 		{[]string{"pool", "-server", "/nowhere/at/all"}, exitFailed, "/nowhere/at/all"},
 	} {
-		code, _, stderr := cli(t, t.Context(), test.args...)
+		code, _, stderr := cli(t.Context(), test.args...)
 		if code != test.code || !strings.Contains(stderr, test.says) {
 			t.Errorf("%q: code %d and %q; want %d and %q", test.args, code, stderr, test.code, test.says)
 		}
@@ -51,7 +50,7 @@ func TestUsage(t *testing.T) {
 // TestRunAndReport measures for a moment, and judges the file again: to the same end.
 func TestRunAndReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "raw.jsonl")
-	code, out, stderr := cli(t, t.Context(), "closed", "-rounds", "2", "-slot", "50ms", "-warmup", "1ms", "-callers", "1", "-contexts", "timeout", "-keys", "100", "-seed", "5", "-out", file)
+	code, out, stderr := cli(t.Context(), "closed", "-rounds", "2", "-slot", "50ms", "-warmup", "1ms", "-callers", "1", "-contexts", "timeout", "-keys", "100", "-seed", "5", "-out", file)
 	if code != exitDone { // two rounds are too few for any verdict
 		t.Fatalf("code %d: %s", code, stderr)
 	}
@@ -71,7 +70,7 @@ func TestRunAndReport(t *testing.T) {
 	if !strings.Contains(stderr, "round 2 of 2") {
 		t.Errorf("no progress: %q", stderr)
 	}
-	code, again, stderr := cli(t, t.Context(), "report", file)
+	code, again, stderr := cli(t.Context(), "report", file)
 	if code != exitDone {
 		t.Fatalf("report: code %d: %s", code, stderr)
 	}
@@ -83,7 +82,7 @@ func TestRunAndReport(t *testing.T) {
 func TestInterruptedRunSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	code, _, stderr := cli(t, ctx, "pool", "-out", filepath.Join(t.TempDir(), "raw.jsonl"))
+	code, _, stderr := cli(ctx, "pool", "-out", filepath.Join(t.TempDir(), "raw.jsonl"))
 	if code != exitFailed || !strings.Contains(stderr, context.Canceled.Error()) {
 		t.Errorf("code %d and %q; want %d and %q", code, stderr, exitFailed, context.Canceled)
 	}

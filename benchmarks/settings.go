@@ -176,7 +176,7 @@ func orElse[T comparable](value, otherwise T) T {
 
 // clientNames lists the names of all clients, pools and pseudo-clients, each once.
 func clientNames() []string {
-	names := []string{experiment.ContextAlone}
+	names := []string{experiment.ContextAlone, experiment.ContextAwaited}
 	for _, spec := range clients.All() {
 		names = append(names, spec.Name)
 	}

@@ -14,11 +14,11 @@ import (
 // the server has, a missing key has no value, and pipelines move every value.
 func TestEveryClient(t *testing.T) {
 	server := evenkeeltest.StartServer(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
 	value := strings.Repeat("v", 100)
 	for _, spec := range All() {
 		t.Run(spec.Name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
 			if spec.Open != nil {
 				testKV(ctx, t, spec, server, value)
 			}

@@ -2,10 +2,12 @@ package clients
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/trace"
 )
 
 // radixSize: its conns are shared by its callers, so it needs fewer than a pool of
@@ -19,16 +21,33 @@ func radixSpec() Spec {
 		Setup:    fmt.Sprintf("PoolConfig.Size %d; pipelines on a conn of its own", radixSize),
 		Open:     openRadix,
 		OpenPipe: openRadixPipe,
-		OpenIdle: func(ctx context.Context, addr string, n int) (io.Closer, error) {
-			return radix.PoolConfig{Size: n}.New(ctx, "tcp", addr)
-		},
+		OpenIdle: func(ctx context.Context, addr string, n int) (io.Closer, error) { return newRadix(ctx, addr, n) },
+	}
+}
+
+// newRadix returns when all conns are open: a pool that is closed while it still opens
+// them leaves one behind.
+func newRadix(ctx context.Context, addr string, size int) (radix.Client, error) {
+	full := make(chan struct{})
+	client, err := radix.PoolConfig{
+		Size:  size,
+		Trace: trace.PoolTrace{InitCompleted: func(trace.PoolInitCompleted) { close(full) }},
+	}.New(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-full:
+		return client, nil
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), client.Close())
 	}
 }
 
 type radixKV struct{ client radix.Client }
 
 func openRadix(ctx context.Context, addr string) (KV, error) {
-	client, err := radix.PoolConfig{Size: radixSize}.New(ctx, "tcp", addr)
+	client, err := newRadix(ctx, addr, radixSize)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,13 @@ import (
 	"github.com/evenkeel-go/evenkeel/benchmarks/internal/record"
 )
 
-// ContextAlone stands among the clients for what a call's context costs by itself.
-const ContextAlone = "context alone"
+// Two stand among the clients for what a call's context costs by itself: made and
+// canceled, and also asked for its Done channel, which it makes only then. Who obeys a
+// cancellation while it waits must ask.
+const (
+	ContextAlone   = "context alone"
+	ContextAwaited = "context awaited"
+)
 
 // AllocsOptions are the parameters of the allocation experiment.
 type AllocsOptions struct {
@@ -36,9 +41,15 @@ func Allocs(ctx context.Context, o AllocsOptions) error {
 	for _, op := range []string{OpGet, OpSet} {
 		for _, contextKind := range []string{WithoutDeadline, WithDeadline} {
 			label := AllocsCase(op, contextKind)
-			turns = append(turns, turn{client: ContextAlone, label: label, measure: func(ctx context.Context, _ uint64) (map[record.Metric]float64, error) {
-				return countAllocs(ctx, o.Calls, contextKind, func(context.Context, uint64) error { return nil })
-			}})
+			turns = append(turns, contextTurn(&o, ContextAlone, label, contextKind, func(context.Context, uint64) error { return nil }))
+			turns = append(turns, contextTurn(&o, ContextAwaited, label, contextKind, func(ctx context.Context, _ uint64) error {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				default:
+					return nil
+				}
+			}))
 			for _, spec := range clients.All() {
 				if spec.Open == nil {
 					continue
@@ -48,6 +59,12 @@ func Allocs(ctx context.Context, o AllocsOptions) error {
 		}
 	}
 	return o.rounds(ctx, "allocs", turns)
+}
+
+func contextTurn(o *AllocsOptions, client, label, contextKind string, call step) turn {
+	return turn{client: client, label: label, measure: func(ctx context.Context, _ uint64) (map[record.Metric]float64, error) {
+		return countAllocs(ctx, o.Calls, contextKind, call)
+	}}
 }
 
 func allocsSlot(o *AllocsOptions, spec clients.Spec, space *keyspace, op, contextKind string) func(context.Context, uint64) (map[record.Metric]float64, error) {

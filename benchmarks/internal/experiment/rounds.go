@@ -83,6 +83,12 @@ func (o *Options) rounds(ctx context.Context, experiment string, turns []turn) e
 
 func (o *Options) take(ctx context.Context, experiment string, round int, t turn, seed uint64) error {
 	runtime.GC()
+	if o.Server != nil {
+		// A client should leave no conn behind; one that does must not cost the next.
+		if _, err := o.Server.Do(ctx, "CLIENT", "KILL", "TYPE", "normal"); err != nil {
+			return fmt.Errorf("experiment %s: clearing the server: %w", experiment, err)
+		}
+	}
 	metrics, err := t.measure(ctx, seed)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -8,7 +8,7 @@ import (
 
 // idleConn is a conn on which nothing is ever pending, which is all that redigo's pool
 // asks of a conn that comes back.
-type idleConn struct{ thing }
+type idleConn struct{ _ thing }
 
 func (*idleConn) Close() error                    { return nil }
 func (*idleConn) Err() error                      { return nil }

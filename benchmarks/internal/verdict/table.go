@@ -233,22 +233,26 @@ func title(metric record.Metric) string {
 
 // verdicts prints what must hold, of the cases that were measured.
 func (p *printer) verdicts(run record.Run) (failed int) {
-	measured := map[caseKey]bool{}
-	for _, c := range cases(run) {
-		measured[c] = true
-	}
 	unmeasured := 0
 	rows := [][]string{{"what", "case", "ours", "against", "required", "median", "95 % interval", "rounds", "verdict"}}
 	for _, r := range Requirements() {
-		if !measured[caseKey{r.Experiment, r.Case}] {
+		measured := false
+		for _, c := range cases(run) {
+			if c.experiment != r.Experiment || r.Case != "" && c.label != r.Case {
+				continue
+			}
+			measured = true
+			here := r
+			here.Case = c.label
+			j := Judge(run, here)
+			if j.Verdict == Fails {
+				failed++
+			}
+			rows = append(rows, j.row())
+		}
+		if !measured {
 			unmeasured++
-			continue
 		}
-		j := Judge(run, r)
-		if j.Verdict == Fails {
-			failed++
-		}
-		rows = append(rows, j.row())
 	}
 	if len(rows) > 1 {
 		p.printf("\nWhat must hold (ratios are ours divided by theirs, round by round)\n")
