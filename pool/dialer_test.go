@@ -234,6 +234,7 @@ func TestF63CreationLimit(t *testing.T) {
 			})
 		}
 		start := time.Now()
+		time.Sleep(interval / 2) // between the tokens
 		for range 60 {
 			limit := size + burst + int(time.Since(start)/interval)
 			if s := p.Stat(); s.Open+s.Dialing+s.Closing > limit {
@@ -313,6 +314,49 @@ func TestQueuedDialThatNobodyNeedsIsNotStarted(t *testing.T) {
 		if dials, _, _, _ := w.counts(); dials != 2 {
 			t.Errorf("%d dials, 2 had been started when the callers left", dials)
 		}
+		shut(t, p, w)
+	})
+}
+
+// The pool tells its endpoint what it lost, whichever way it came to know of it, and not
+// what was closed on purpose.
+func TestEndpointHearsOfLosses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		cfg := w.config(4, 0)
+		cfg.PingInterval = time.Minute
+		cfg.Ping = (*conn).alive
+		cfg.Endpoint = ungoverned()
+		p := mustNew(t, cfg)
+		lost := func(want uint64, why string) {
+			t.Helper()
+			if got := cfg.Endpoint.State().Lost; got != want {
+				t.Errorf("after %s: %d lost, want %d", why, got, want)
+			}
+			cfg.Endpoint.Succeeded()
+		}
+		for _, c := range []struct {
+			reason Reason
+			lost   uint64
+		}{{ReasonCanceled, 0}, {ReasonError, 1}, {ReasonStall, 2}, {ReasonState, 2}, {ReasonUnknown, 3}} {
+			l := mustAcquire(t, p)
+			cfg.Endpoint.Succeeded()
+			if err := l.Discard(c.reason); err != nil {
+				t.Error(err)
+			}
+			lost(c.lost, c.reason.String())
+		}
+		fill(t, p, 1)
+		cfg.Endpoint.Succeeded()
+		w.look().conns[5].die()
+		time.Sleep(2 * time.Minute)
+		lost(4, "a ping")
+		fill(t, p, 1)
+		cfg.Endpoint.Succeeded()
+		w.look().conns[6].die()
+		time.Sleep(10 * time.Second)
+		fill(t, p, 1)
+		lost(5, "a check")
 		shut(t, p, w)
 	})
 }

@@ -44,7 +44,7 @@ func TestDrainCurve(t *testing.T) {
 	})
 }
 
-// Conns that a steady load needs do not drain, and none does while somebody waits.
+// Conns that a steady load needs do not drain, although they are idle most of the time.
 func TestDrainSparesWhatIsNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -55,21 +55,22 @@ func TestDrainSparesWhatIsNeeded(t *testing.T) {
 		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 		defer stop()
 		var wg sync.WaitGroup
-		for range 25 {
+		for range 20 {
 			wg.Go(func() {
 				for ctx.Err() == nil {
 					l, err := p.Acquire(ctx)
 					if err != nil {
 						return
 					}
-					<-time.After(5 * time.Millisecond)
+					<-time.After(70 * time.Millisecond)
 					mustRelease(t, l)
+					<-time.After(130 * time.Millisecond)
 				}
 			})
 		}
 		wg.Wait()
 		if dials, _, _, _ := w.counts(); dials != 20 {
-			t.Errorf("%d dials for a steady load on 20 conns", dials)
+			t.Errorf("%d dials for a load that uses 20 conns five times a second", dials)
 		}
 		shut(t, p, w)
 	})

@@ -20,12 +20,13 @@ type op struct {
 }
 
 const (
-	opAcquire = iota // n+1 callers come, each with a deadline of delay
-	opPass           // delay passes
-	opRelease        // holder n, if there is one, releases
-	opDiscard        // holder n discards
-	opFail           // the server refuses, or accepts again
-	opKill           // n idle conns die
+	opAcquire    = iota // n+1 callers come, each with a deadline of delay
+	opPass              // delay passes
+	opRelease           // holder n, if there is one, releases
+	opReleaseAll        // all holders release at once
+	opDiscard           // holder n discards
+	opFail              // the server refuses, or accepts again
+	opKill              // n idle conns die
 	opClear
 	opResize
 	opSlow // dials and closes take delay
@@ -133,6 +134,10 @@ func (pl *player) step(ctx context.Context, o op) {
 		time.Sleep(o.delay)
 	case opRelease:
 		if l, ok := pl.take(o.n); ok {
+			pl.end(l, Lease[*conn].Release)
+		}
+	case opReleaseAll:
+		for l, ok := pl.take(0); ok; l, ok = pl.take(0) {
 			pl.end(l, Lease[*conn].Release)
 		}
 	case opDiscard:
@@ -255,13 +260,7 @@ func (pl *player) check(minIdle int) error {
 // back, and the pool can use its whole size once more.
 func (pl *player) finish(ctx context.Context, budget *Budget) error {
 	pl.wg.Wait()
-	for {
-		l, ok := pl.take(0)
-		if !ok {
-			break
-		}
-		pl.end(l, Lease[*conn].Release)
-	}
+	pl.step(ctx, op{kind: opReleaseAll})
 	pl.w.set(func(w *world) { w.dialErr, w.dialTime, w.closeTime, w.deaf = nil, time.Millisecond, 0, false })
 	time.Sleep(time.Minute) // beyond any backoff
 	pl.p.ep.Succeeded()
