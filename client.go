@@ -18,6 +18,10 @@ const Version = "0.1.0"
 
 const libName = "evenkeel"
 
+// backoffYoungCap keeps dials of a young outage at most so far apart (the governor lets it grow with the outage, to 10 s): a
+// server that was away for seconds must not be missed for as long again.
+const backoffYoungCap = time.Second
+
 // A Client speaks to one endpoint. All its methods may be called concurrently. Make one per endpoint and process, keep it, and
 // Close it at the end.
 type Client struct {
@@ -71,6 +75,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.endpoint = gov.g.Endpoint(governor.EndpointConfig{
 		Name: cfg.Addr, CreateBurst: noneIfZero(cfg.CreateBurst, governor.NoBurst), CreateInterval: noneIfZero(cfg.CreateInterval, governor.Unlimited),
+		YoungCap: backoffYoungCap,
 	})
 	c.budget = pool.NewBudget(cfg.MaxConns)
 	if err := c.makeLanes(); err != nil {

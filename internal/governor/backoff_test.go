@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // Every delay lies between its bounds, and none sits on the cap: that would be an atom at
@@ -18,7 +20,7 @@ func TestBackoffHasNoAtomAtTheCap(t *testing.T) {
 		prev := b.base
 		for range 30 {
 			lo, hi := min(prev, b.ceil/3), min(3*prev, b.ceil)
-			d := b.next(rnd)
+			d := b.next(rnd, time.Hour)
 			if d < lo || d > hi {
 				t.Fatalf("%v after %v, bounds %v to %v", d, prev, lo, hi)
 			}
@@ -41,7 +43,7 @@ func TestBackoffIsUniformAtTheEnd(t *testing.T) {
 	const n = 20_000
 	for range n {
 		b := backoff{base: DefaultBackoffBase, ceil: DefaultBackoffCap, prev: DefaultBackoffCap / 2}
-		d := b.next(rnd)
+		d := b.next(rnd, time.Hour)
 		bins[min(int(10*(d-b.ceil/3)/(b.ceil-b.ceil/3)), 9)]++
 	}
 	chi := 0.0
@@ -156,6 +158,31 @@ func TestFleetAfterMassDisconnect(t *testing.T) {
 			if b > n*conns*35/100 {
 				t.Errorf("%d of %d dials in the %d. 100 ms", b, n*conns, i+1)
 			}
+		}
+	})
+}
+
+// TestYoungOutage: until an outage has lasted for 150 s the delay stays below a fifteenth of it, or a second, and it still
+// grows from the base.
+func TestYoungOutage(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := backoff{base: DefaultBackoffBase, ceil: DefaultBackoffCap, young: time.Second}
+		rnd := func() float64 { return rapid.Float64Range(0, 0.999999).Draw(t, "rnd") }
+		outage, attempts := time.Duration(0), 0
+		for outage < 150*time.Second {
+			limit := max(time.Second, outage/15)
+			d := b.next(rnd, outage)
+			if d < DefaultBackoffBase || d > limit {
+				t.Fatalf("after %v down the delay is %v, want 100ms to %v", outage, d, limit)
+			}
+			if attempts == 0 && d > 3*DefaultBackoffBase {
+				t.Fatalf("the first delay is %v", d)
+			}
+			outage += d
+			attempts++
+		}
+		if d := b.next(func() float64 { return 0.999999 }, time.Hour); d > DefaultBackoffCap {
+			t.Fatalf("a delay of %v is above the cap", d)
 		}
 	})
 }
