@@ -52,6 +52,7 @@ func (c *Conn) growReadBuffer(n int) {
 
 // releaseBuffersLocked lets go of all buffers. Nothing may be owed and nobody may hold a role.
 func (c *Conn) releaseBuffersLocked() {
+	c.tr.release()
 	if c.rbuf != nil {
 		putReadBuffer(c.rbuf)
 		c.rbuf = nil
@@ -60,7 +61,7 @@ func (c *Conn) releaseBuffersLocked() {
 		putWriteBuffer(c.spare)
 		c.spare = nil
 	}
-	if c.wbuf != nil && len(*c.wbuf) == 0 {
+	if c.wbuf != nil && (len(*c.wbuf) == 0 || c.err != nil) {
 		putWriteBuffer(c.wbuf)
 		c.wbuf = nil
 	}

@@ -56,11 +56,7 @@ func handshakeTLS(ctx context.Context, nc net.Conn, cfg *tls.Config) (*tlsConn, 
 	records.mu.Lock()
 	records.buffers = true
 	records.mu.Unlock()
-	socket := newRawTransport(nc)
-	if socket == nil {
-		socket = &plainTransport{nc}
-	}
-	return &tlsConn{Conn: tc, records: records, socket: socket}, nil
+	return &tlsConn{Conn: tc, records: records, socket: newSocket(nc)}, nil
 }
 
 // Write is for the RESP handshake: it blocks, under the socket's write deadline.
@@ -82,6 +78,16 @@ func (t *tlsConn) tryWrite(b []byte) ([]byte, error) {
 }
 
 func (t *tlsConn) writeRest(rest []byte) error { return t.socket.writeRest(rest) }
+
+// release keeps what is yet to be sent: reading may have appended an alert or a key update.
+func (t *tlsConn) release() {
+	t.records.mu.Lock()
+	defer t.records.mu.Unlock()
+	t.records.sending = nil
+	if len(t.records.out) == 0 {
+		t.records.out = nil
+	}
+}
 
 func (t *tlsConn) peek() (bool, error) { return t.socket.peek() }
 

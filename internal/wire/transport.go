@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"os"
@@ -18,6 +19,8 @@ type transport interface {
 	writeRest(rest []byte) error
 	// peek reports, without blocking and without taking anything, whether the peer has closed (an error) or bytes wait.
 	peek() (waiting bool, err error)
+	// release lets go of buffers. Nobody reads or writes meanwhile.
+	release()
 	SetReadDeadline(t time.Time) error
 	Close() error
 }
@@ -27,8 +30,15 @@ func newTransport(nc net.Conn) transport {
 	if t, ok := nc.(*tlsConn); ok {
 		return t
 	}
+	return newSocket(nc)
+}
+
+func newSocket(nc net.Conn) transport {
 	if t := newRawTransport(nc); t != nil {
 		return t
+	}
+	if _, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
+		return &blockingTransport{plainTransport{nc}}
 	}
 	return &plainTransport{nc}
 }
@@ -61,3 +71,16 @@ func (t *plainTransport) writeRest(rest []byte) error {
 
 // peek cannot look without taking: it says that bytes may wait, and the conn reads for a moment.
 func (t *plainTransport) peek() (bool, error) { return true, nil }
+
+func (t *plainTransport) release() {}
+
+// blockingTransport is a conn that a write deadline would ruin, such as TLS made by Config.Dialer: all its writes are made by
+// the transient flusher.
+type blockingTransport struct{ plainTransport }
+
+func (t *blockingTransport) tryWrite(b []byte) ([]byte, error) { return b, nil }
+
+func (t *blockingTransport) writeRest(rest []byte) error {
+	_, err := t.Write(rest)
+	return err
+}

@@ -90,6 +90,8 @@ func (t *rawTransport) peek() (bool, error) {
 	}
 }
 
+func (t *rawTransport) release() {}
+
 func (t *rawTransport) look(fd uintptr) {
 	for {
 		t.peekN, _, t.peekErr = syscall.Recvfrom(int(fd), t.peekByte[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
