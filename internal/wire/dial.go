@@ -64,7 +64,7 @@ func Dial(ctx context.Context, cfg *Config) (*Conn, error) {
 		nc = tc
 	}
 	start := time.Now()
-	info, err := greet(ctx, nc, cfg)
+	info, rest, err := greet(ctx, nc, cfg)
 	if err != nil {
 		return nil, greetError(cfg, err)
 	}
@@ -75,6 +75,11 @@ func Dial(ctx context.Context, cfg *Config) (*Conn, error) {
 	}
 	c := newConn(nc, cfg.Conn)
 	c.info = info
+	if len(rest) > 0 { // a push may follow the last reply closely
+		if _, err := c.parse(rest, nil); err != nil {
+			return nil, greetError(cfg, err)
+		}
+	}
 	ok = true
 	return c, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 
@@ -45,7 +46,11 @@ type greeting struct {
 	p    resp.Parser
 	buf  []byte // unparsed
 	info Info
+	size int // bytes read
 }
+
+// maxGreeting bounds, in bytes, what a server may say during the handshake.
+const maxGreeting = 1 << 20
 
 // step is one command of the handshake; optional ones may be refused.
 type step struct {
@@ -55,26 +60,27 @@ type step struct {
 
 // greet does the handshake on a fresh socket: HELLO 3 with AUTH and SETNAME, SELECT and the rest in one round trip; where the
 // server does not know HELLO, the same again in RESP2.
-func greet(ctx context.Context, nc net.Conn, cfg *Config) (Info, error) {
+// It also returns what the server has sent beyond its replies.
+func greet(ctx context.Context, nc net.Conn, cfg *Config) (Info, []byte, error) {
 	g := &greeting{nc: nc, cfg: cfg, user: cfg.Username, pass: cfg.Password}
 	if cfg.Credentials != nil {
 		var err error
 		if g.user, g.pass, err = cfg.Credentials(ctx); err != nil {
-			return Info{}, fmt.Errorf("credentials: %w", err)
+			return Info{}, nil, fmt.Errorf("credentials: %w", err)
 		}
 	}
 	if dl, ok := ctx.Deadline(); ok {
 		if err := nc.SetDeadline(dl); err != nil {
-			return Info{}, err
+			return Info{}, nil, err
 		}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(longAgo) })
 	defer stop()
 	err := g.run()
-	if err == nil && !stop() {
-		err = ctx.Err()
+	if !stop() && (err == nil || errors.Is(err, os.ErrDeadlineExceeded)) {
+		err = ctx.Err() // it may have been cancelled
 	}
-	return g.info, err
+	return g.info, g.buf, err
 }
 
 func (g *greeting) run() error {
@@ -222,6 +228,9 @@ func (g *greeting) reply(v *resp.Value) error {
 		n, err := g.nc.Read(b)
 		if n == 0 && err != nil {
 			return err
+		}
+		if g.size += n; g.size > maxGreeting {
+			return fmt.Errorf("%w: it said more than %d bytes and no reply among them", errNotRESP, maxGreeting)
 		}
 		g.buf = b[:n]
 	}
