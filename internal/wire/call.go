@@ -22,7 +22,7 @@ const maxKeptScratch = 4 << 10
 // fill it with Command or Raw, and hand it to [Conn.RoundTrip]. A Call is used by one goroutine.
 type Call struct {
 	state atomic.Uint32
-	ch    chan struct{} // one slot: signals done or leading, never both at once
+	ch    chan struct{} // one slot: signals done or leading, never both at once; made by RoundTrip
 	next  *Call         // reply order, or the reader's list of callers to wake
 
 	buf  []byte // encoded commands, owned
@@ -40,12 +40,13 @@ type Call struct {
 	many []resp.Value // replies when want > 1
 	err  error
 
-	pump   *pump            // a long pipeline that is sent in windows; nil for all else
-	reads  bool             // its caller holds, or held, the reader role
+	pump    *pump // a long pipeline that is sent in windows; nil for all else
+	virtual bool  // ch belongs to a synctest bubble
+
 	onLost func(resp.Value) // told of a reply that came after the caller had left
 }
 
-var calls = sync.Pool{New: func() any { return &Call{ch: make(chan struct{}, 1)} }}
+var calls = sync.Pool{New: func() any { return new(Call) }}
 
 // NewCall returns an empty Call from a pool.
 func NewCall() *Call { return calls.Get().(*Call) } //nolint:errcheck // the pool holds nothing else
@@ -58,8 +59,11 @@ func (k *Call) Free() {
 	k.buf = k.buf[:0]
 	k.ext, k.want, k.got, k.next = nil, 0, 0, nil
 	k.deadline, k.due = 0, 0
-	k.one, k.many, k.err, k.pump, k.reads, k.onLost = resp.Value{}, nil, nil, nil, false, nil
+	k.one, k.many, k.err, k.pump, k.onLost = resp.Value{}, nil, nil, nil, nil
 	k.size = 0
+	if k.virtual {
+		k.ch, k.virtual = nil, false
+	}
 	k.state.Store(pending)
 	calls.Put(k)
 }

@@ -23,6 +23,9 @@ type Options struct {
 	OnClose func(*Conn, error)      // called once, on its own goroutine, after the socket is closed
 }
 
+// virtualYear is later than any moment in a bubble, where time begins with the year 2000, and earlier than any other.
+const virtualYear = 2020
+
 const (
 	defaultMaxQueue     = 16384
 	defaultMaxQueueSize = 16 << 20
@@ -31,10 +34,15 @@ const (
 
 // A Conn is one socket after its handshake. All methods may be called concurrently.
 type Conn struct {
-	opts  Options
-	tr    transport
-	info  Info
-	born  time.Time
+	opts Options
+	tr   transport
+	info Info
+	born time.Time
+
+	// virtual says that the conn lives in a bubble of testing/synctest, whose channels must not be used by others: Calls, which
+	// come from a process-wide pool, then do not keep theirs.
+	virtual bool
+
 	owed  atomic.Int32 // replies owed, tombstones included; changed under mu
 	state atomic.Uint32
 
@@ -48,9 +56,9 @@ type Conn struct {
 	flushing bool
 	flusher  *Call // the caller who flushes; nil when a transient goroutine does
 	reading  bool
-	watching bool // the watch timer is set
-	look     bool // the reader must look at what is overdue
-	readBy   int64
+	look     bool  // the reader must look at what is overdue
+	readBy   int64 // the read deadline set; 0: none
+	watchAt  int64 // when the watch timer goes off; 0: it is not set
 	lastUse  int64
 	err      error         // set once: why the conn takes no more
 	room     chan struct{} // closed when the queue has room again; nil when nobody waits for that
@@ -65,6 +73,7 @@ type Conn struct {
 	rbuf   *[]byte
 	trash  resp.Value
 	skip   bool // the value in the parser is one that nobody wants
+	stray  bool // the value in the parser began when nothing was owed
 }
 
 // Conn states for the owner's choice; the truth about errors is under mu.
@@ -100,6 +109,7 @@ func newConn(nc net.Conn, opts Options) *Conn {
 		opts.ProbeAfter = defaultProbeAfter
 	}
 	c := &Conn{opts: opts, tr: newTransport(nc), born: time.Now(), closed: make(chan struct{})}
+	c.virtual = c.born.Year() < virtualYear
 	c.parser.SetLimits(opts.Limits)
 	c.watch = time.AfterFunc(time.Hour, c.onWatch)
 	c.watch.Stop()
@@ -141,6 +151,12 @@ func (c *Conn) RoundTrip(ctx context.Context, k *Call, timeout, stall time.Durat
 		k.Free()
 		return &LeftError{Cause: err}
 	}
+	if k.want == 0 {
+		return nil // nothing is owed, so it has no place in the order
+	}
+	if k.ch == nil || c.virtual {
+		k.ch, k.virtual = make(chan struct{}, 1), c.virtual
+	}
 	c.mu.Lock()
 	now := c.now()
 	if timeout > 0 {
@@ -179,14 +195,11 @@ func (c *Conn) setDueLocked(k *Call, now int64, stall time.Duration) {
 	if stall > 0 {
 		k.due = now + int64(stall)
 	}
-	if !c.watching {
-		at := firstOf(k.deadline, k.due)
-		if at == 0 {
-			at = now + int64(idleLook)
-		}
-		c.watching = true
-		c.watch.Reset(time.Duration(at - now))
+	at := firstOf(k.deadline, k.due)
+	if at == 0 {
+		at = now + int64(idleLook)
 	}
+	c.armLocked(at, now)
 }
 
 // firstOf is the earlier of two moments of which 0 means never.

@@ -90,6 +90,9 @@ func (c *Conn) Close(reason error) {
 // by the reader, who is interrupted, or here when there is none.
 func (c *Conn) failLocked(err error) {
 	if c.err != nil {
+		if !c.reading && !c.flushing {
+			c.releaseBuffersLocked()
+		}
 		c.mu.Unlock()
 		return
 	}

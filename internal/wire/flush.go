@@ -17,19 +17,23 @@ func (c *Conn) flush(k *Call, w *[]byte) bool {
 		}
 		c.mu.Unlock()
 	}
-	for {
+	for round := 1; ; round++ {
 		rest, err := c.tr.tryWrite(*w)
+		c.mu.Lock()
 		if err == nil && len(rest) > 0 {
-			go c.flushRest(w, rest)
-			c.mu.Lock()
 			c.flusher = nil
+			go c.flushRest(w, rest)
 			return c.readNextLocked(k)
 		}
-		c.mu.Lock()
 		c.recycleLocked(w)
 		if err != nil {
 			c.failWriteLocked(err)
 			return false
+		}
+		if round == maxRounds && c.wbuf != nil && c.err == nil {
+			c.flusher = nil
+			go c.flushRest(nil, nil)
+			return c.readNextLocked(k)
 		}
 		if w = c.takeLocked(); w == nil {
 			return c.flushedLocked(k)
@@ -37,6 +41,10 @@ func (c *Conn) flush(k *Call, w *[]byte) bool {
 		c.mu.Unlock()
 	}
 }
+
+// maxRounds is how often one caller writes what others append while it writes: it has a deadline too. After these a transient
+// flusher goes on.
+const maxRounds = 16
 
 // takeLocked takes the buffer to write, nil when there is nothing or the conn has failed; appends go to the other one.
 func (c *Conn) takeLocked() *[]byte {
@@ -46,6 +54,7 @@ func (c *Conn) takeLocked() *[]byte {
 	}
 	c.wbuf = nil
 	c.handed = c.appended
+	c.roomLocked()
 	return w
 }
 
@@ -61,6 +70,9 @@ func (c *Conn) recycleLocked(w *[]byte) {
 // flushedLocked ends the flusher's role and decides who reads. It unlocks.
 func (c *Conn) flushedLocked(k *Call) bool {
 	c.flushing, c.flusher = false, nil
+	if c.err != nil && !c.reading {
+		c.releaseBuffersLocked()
+	}
 	return c.readNextLocked(k)
 }
 
@@ -81,7 +93,8 @@ func (c *Conn) readNextLocked(k *Call) bool {
 	return false
 }
 
-// flushRest is the transient flusher: it blocks in the caller's stead when the kernel takes no more.
+// flushRest is the transient flusher: it blocks in the caller's stead when the kernel takes no more. rest is what remains of w;
+// w is nil when there is nothing to begin with.
 func (c *Conn) flushRest(w *[]byte, rest []byte) {
 	for {
 		var err error
@@ -89,7 +102,9 @@ func (c *Conn) flushRest(w *[]byte, rest []byte) {
 			err = c.tr.writeRest(rest)
 		}
 		c.mu.Lock()
-		c.recycleLocked(w)
+		if w != nil {
+			c.recycleLocked(w)
+		}
 		if err != nil {
 			c.failWriteLocked(err)
 			return

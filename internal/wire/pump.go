@@ -85,10 +85,10 @@ func (c *Conn) pumpLocked(k *Call) *[]byte {
 	return c.takeLocked()
 }
 
-// cutLocked gives up what has not been sent: its caller leaves, and only what was sent is owed a reply.
-func (c *Conn) cutLocked(k *Call) {
-	unsent := k.want - k.pump.queued
-	k.want -= unsent
+// cutLocked gives up what has not been sent, once its caller has left: only what was sent is owed a reply. It returns the
+// number of commands not sent.
+func (c *Conn) cutLocked(k *Call) int {
+	unsent := len(k.pump.ends) - k.pump.queued
 	c.owed.Add(int32(-unsent)) //nolint:gosec // bounded by the pipeline's length
-	k.pump = nil
+	return unsent
 }

@@ -21,10 +21,18 @@ func (c *Conn) wait(ctx context.Context, k *Call) error {
 		select {
 		case <-k.ch:
 		case <-gone:
+			pumped := k.pump != nil
 			if k.leave() {
+				if pumped {
+					c.askToLook()
+				}
 				return &LeftError{Cause: ctx.Err(), Sent: true}
 			}
 			<-k.ch // its reply, or the reader role, is on the way already
+			if k.state.Load() == leading {
+				c.mu.Lock()
+				return c.leaveLocked(ctx, k)
+			}
 		}
 	}
 	if k.state.Load() == leading {
@@ -64,7 +72,7 @@ func (c *Conn) read(ctx context.Context, k *Call) error {
 			since = now
 		}
 		if c.look {
-			c.overdueLocked(now)
+			c.overdueLocked(k, now)
 			if k.state.Load() == done { // its own time was up
 				c.passLocked()
 				return k.finish()
@@ -104,14 +112,14 @@ func (c *Conn) read(ctx context.Context, k *Call) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			// Somebody's interrupt or nobody's: look again. Having blocked this long, it is worth watching for a cancel.
-			if r.cancelable && !r.watched && c.now()-since >= cancelGrace {
-				r.watch(c)
-			}
+			// Somebody's interrupt or nobody's: look again.
 		default:
 			c.mu.Lock()
 			c.failLocked(readError(err))
 			return c.failAll(k)
+		}
+		if r.cancelable && !r.watched && c.now()-since >= cancelGrace {
+			r.watch(c) // after this long it is worth it, whether bytes for others keep coming or none
 		}
 	}
 }
@@ -168,8 +176,18 @@ var longAgo = time.Unix(1, 0)
 
 // interruptLocked makes the reader, if there is one, look again.
 func (c *Conn) interruptLocked() {
-	c.readBy = 1
+	c.readBy = -1 // past, even at the very birth of the conn
 	_ = c.tr.SetReadDeadline(longAgo)
+}
+
+// askToLook has the reader look at the order at once, or whoever takes the role next.
+func (c *Conn) askToLook() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.look = true
+	if c.reading {
+		c.interruptLocked()
+	}
 }
 
 // leaveLocked is the reader's way out before its reply: a tombstone stays and the role passes on. It unlocks.
@@ -178,10 +196,10 @@ func (c *Conn) leaveLocked(ctx context.Context, k *Call) error {
 	if err == nil {
 		err = context.DeadlineExceeded // the poller's clock was ahead of the context's timer
 	}
-	if k.pump != nil {
-		c.cutLocked(k)
-	}
 	k.state.Store(abandoned)
+	if k.pump != nil {
+		c.overdueLocked(nil, c.now()) // gives up what has not been sent
+	}
 	c.passLocked()
 	return &LeftError{Cause: err, Sent: true}
 }
@@ -216,6 +234,11 @@ func (c *Conn) passLocked() {
 	case c.head == nil, c.flusher != nil && c.flusher.state.Load() == pending:
 		// Nothing owed, or only the flusher waits: it looks for itself when it has written.
 		c.reading = false
+		if c.look && c.head == nil { // the watch went off just before: nothing is overdue, but buffers are to be let go of
+			c.look = false
+			now := c.now()
+			c.armLocked(now+int64(idleLook), now)
+		}
 		fns := c.drainedLocked()
 		c.mu.Unlock()
 		for _, f := range fns {
@@ -248,7 +271,7 @@ func (c *Conn) drain() {
 			return
 		}
 		if c.look {
-			c.overdueLocked(c.now())
+			c.overdueLocked(nil, c.now())
 		}
 		c.roomLocked()
 		if next := c.successorLocked(); next != nil {
@@ -258,7 +281,9 @@ func (c *Conn) drain() {
 		}
 		if c.head == nil {
 			c.reading = false
-			c.releaseBuffersLocked()
+			if !c.flushing {
+				c.releaseBuffersLocked()
+			}
 			fns := c.drainedLocked()
 			c.mu.Unlock()
 			for _, f := range fns {
@@ -300,6 +325,7 @@ func (c *Conn) parse(b []byte, me *Call) (mine bool, err error) {
 			v = k.slot()
 		}
 		if !c.parser.Pending() {
+			c.stray = k == nil && b[0] != '>' && b[0] != '|'
 			// A tombstone's reply is dropped unparsed; what may be a push is not, for it is no reply.
 			c.skip = k != nil && v == &c.trash && k.onLost == nil && b[0] != '>' && b[0] != '|'
 		}
@@ -329,7 +355,7 @@ func (c *Conn) parse(b []byte, me *Call) (mine bool, err error) {
 			*v = resp.Value{}
 			continue
 		}
-		if k == nil {
+		if k == nil || c.stray { // a call that has come meanwhile is not what it answers
 			err = unsolicited(v)
 			break
 		}
@@ -358,6 +384,9 @@ func (c *Conn) parse(b []byte, me *Call) (mine bool, err error) {
 			}
 			wakeTail = k
 		default: // a tombstone, or one that became so while its reply was parsed
+			if v != &c.trash {
+				c.lost(k, v)
+			}
 			k.Free()
 		}
 	}

@@ -7,16 +7,31 @@ import (
 // idleLook is how often the watch looks at a conn on which nothing has a time limit, to let go of its buffers.
 const idleLook = 2 * time.Second
 
-// onWatch runs when the oldest time limit may have passed. The timer is set when the first call is appended and re-set from
-// here, so a busy conn pays for it once per limit, not once per call; it is not set while nothing is owed.
+// lookApart is how long the watch leaves a conn alone between two looks, so that thousands of calls that are overdue one after
+// the other cost thousands of looks at most once per this long.
+const lookApart = 500 * time.Microsecond
+
+// armLocked sets the watch for a moment, unless it is set for an earlier one. A busy conn pays for it once per limit, not once
+// per call: later limits are found when the watch goes off.
+func (c *Conn) armLocked(at, now int64) {
+	if c.watchAt == 0 || at < c.watchAt {
+		c.watchAt = at
+		c.watch.Reset(time.Duration(at - now))
+	}
+}
+
+// onWatch runs when the oldest time limit may have passed. It is not set again while nothing is owed.
 func (c *Conn) onWatch() {
 	c.mu.Lock()
+	c.watchAt = 0
 	switch {
 	case c.err != nil:
 		c.mu.Unlock()
 	case c.owed.Load() == 0:
-		c.watching = false
-		if !c.reading && !c.flushing {
+		if c.reading || c.flushing { // about to end
+			now := c.now()
+			c.armLocked(now+int64(idleLook), now)
+		} else {
 			c.releaseBuffersLocked()
 		}
 		c.mu.Unlock()
@@ -27,35 +42,53 @@ func (c *Conn) onWatch() {
 		c.mu.Unlock()
 	default:
 		c.reading = true
-		c.spliceLocked()
-		c.overdueLocked(c.now())
+		c.overdueLocked(nil, c.now())
 		c.passLocked()
 	}
 }
 
 // overdueLocked ends the calls whose own deadline has passed and marks the conn when its oldest reply is overdue; then it
-// sets the watch for the next limit. The holder of the reader role calls it.
-func (c *Conn) overdueLocked(now int64) {
+// sets the watch for the next limit. The holder of the reader role calls it; me is its own call, nil when it has none.
+func (c *Conn) overdueLocked(me *Call, now int64) {
 	c.look = false
 	c.spliceLocked()
 	var prev *Call
 	next := int64(0)
-	for k := c.head; k != nil; prev, k = k, k.next {
-		if k.deadline == 0 || k.state.Load() != pending {
-			continue
+	for k := c.head; k != nil; {
+		after := k.next
+		stays := c.judgeLocked(me, k, now)
+		if stays != nil {
+			if stays.deadline > now {
+				next = firstOf(next, stays.deadline)
+			}
+			if stays.due > now {
+				next = firstOf(next, stays.due)
+			}
+			stays.next = after
 		}
-		if k.deadline > now {
-			next = firstOf(next, k.deadline)
-			continue
+		if stays != k {
+			place := stays
+			if place == nil {
+				place = after
+			}
+			if prev == nil {
+				c.head = place
+			} else {
+				prev.next = place
+			}
+			if c.tail == k {
+				if c.tail = stays; stays == nil {
+					c.tail = prev
+				}
+			}
 		}
-		k = c.buryLocked(prev, k)
+		if stays != nil {
+			prev = stays
+		}
+		k = after
 	}
-	if c.head != nil && c.head.due > 0 && c.state.Load() == healthy {
-		if c.head.due > now {
-			next = firstOf(next, c.head.due)
-		} else {
-			c.stallLocked()
-		}
+	if c.head != nil && c.head.due > 0 && c.head.due <= now && c.state.Load() == healthy {
+		c.stallLocked()
 	}
 	if c.err != nil {
 		return
@@ -63,40 +96,47 @@ func (c *Conn) overdueLocked(now int64) {
 	if next == 0 {
 		next = now + int64(idleLook)
 	}
-	c.watching = true
-	c.watch.Reset(time.Duration(next - now))
+	c.armLocked(max(next, now+int64(lookApart)), now)
 }
 
-// buryLocked ends a call whose deadline has passed: a tombstone takes its place in the order. It returns what stands there.
-func (c *Conn) buryLocked(prev, k *Call) *Call {
+// judgeLocked looks at one call in the order and returns what stands in its place then, nil when no more replies are owed
+// to it.
+func (c *Conn) judgeLocked(me, k *Call, now int64) *Call {
+	switch k.state.Load() {
+	case pending:
+		if k.deadline != 0 && k.deadline <= now {
+			return c.buryLocked(me, k)
+		}
+	case abandoned:
+		if k.pump != nil { // it has left a long pipeline: what was not sent will not be
+			k.want -= c.cutLocked(k)
+			k.pump = nil
+			if k.got == k.want {
+				k.Free()
+				return nil
+			}
+		}
+	}
+	return k
+}
+
+// buryLocked ends a call whose deadline has passed: a tombstone takes its place in the order, if more replies are owed.
+func (c *Conn) buryLocked(me, k *Call) *Call {
+	k.err = &LeftError{Cause: ErrTimeout, Sent: true}
+	want, got := k.want, k.got
 	t := NewCall()
 	t.state.Store(abandoned)
-	if k.pump != nil {
-		c.cutLocked(k)
-	}
-	t.want, t.got, t.at, t.due, t.end, t.onLost = k.want, k.got, k.at, k.due, k.end, k.onLost
-	next := k.next
-	k.err = &LeftError{Cause: ErrTimeout, Sent: true}
+	t.want, t.got, t.at, t.due, t.end, t.size, t.onLost = want, got, k.at, k.due, k.end, k.size, k.onLost
+	t.pump = k.pump
 	if !k.deliver() { // it left by itself at this very moment, and is a tombstone now
 		t.Free()
 		k.err = nil
-		return k
+		return c.judgeLocked(me, k, 0)
 	}
-	t.next = next
-	if prev == nil {
-		c.head = t
-	} else {
-		prev.next = t
+	if k != me { // the reader does not wait for a signal: it looks at its state
+		k.signal()
 	}
-	if c.tail == k {
-		c.tail = t
-	}
-	// The reader's own call is not waiting for a signal: it looks at its state.
-	if k.reads {
-		return t
-	}
-	k.signal()
-	return t
+	return c.judgeLocked(me, t, 0)
 }
 
 // stallLocked marks the conn as stalled and tells its owner, once per stall.
@@ -112,8 +152,12 @@ func (c *Conn) recovered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spliceLocked()
-	if c.head != nil && c.head.due > 0 && c.head.due <= c.now() {
-		return
+	if c.head != nil && c.head.due > 0 && c.err == nil {
+		now := c.now()
+		if c.head.due <= now {
+			return
+		}
+		c.armLocked(c.head.due, now) // the watch, having seen a stall, may be set for much later
 	}
 	if c.state.CompareAndSwap(stalled, healthy) && c.opts.OnStall != nil {
 		go c.opts.OnStall(c)
