@@ -15,6 +15,8 @@ const (
 	// shortSecond is the least that a last, cut-off second must have lasted to stand
 	// in the result.
 	shortSecond = 50 * time.Millisecond
+	// drainBurst bounds the second burst, whose drain is watched.
+	drainBurst = time.Second
 )
 
 // Churn lets many callers ping through a pool that is too small for them, in one
@@ -61,7 +63,7 @@ type churnRun struct {
 
 	pinger  pinger
 	meter   *meter
-	start   time.Time
+	start   time.Time // of the load
 	result  ChurnModeResult
 	last    churnCount
 	openMax int // as the server counts
@@ -88,25 +90,16 @@ func (c *churnRun) run(ctx context.Context) (*ChurnModeResult, error) {
 
 	c.options.Progress.Send(Event{Phase: string(c.mode), Total: c.options.Duration})
 	c.start = time.Now()
-	callers := muster(ctx, c.options.Parallel, c.options.Interval, func(ctx context.Context, caller int) {
-		begin := time.Now()
-		err := c.pinger.ping(ctx)
-		if err == nil || ctx.Err() == nil {
-			c.meter.record(caller, time.Since(begin), err)
-		}
-	})
+	callers := c.callers(ctx)
 	c.follow(ctx)
 	callers.dismiss()
-	ended := time.Now()
 
 	calls := c.meter.tally()
 	c.result.Summarise(c.meter.times(), c.openMax, calls.failed)
-	if c.mode == ChurnOverflow && c.options.DrainWatch > 0 && ctx.Err() == nil {
-		c.drain(ctx, ended)
+	err = c.release(ctx)
+	if err == nil && c.mode == ChurnOverflow && c.options.DrainWatch > 0 && ctx.Err() == nil {
+		err = c.drain(ctx)
 	}
-	closing, cancel := afterwards(ctx)
-	defer cancel()
-	err = c.pinger.close(closing)
 	if ctx.Err() == nil && calls.first != nil {
 		c.options.Progress.Send(Event{Note: fmt.Sprintf("%s: %s failed, the first with: %v", c.mode, report.Plural(calls.failed, "ping", "pings"), calls.first)})
 		if calls.count == 0 {
@@ -114,6 +107,24 @@ func (c *churnRun) run(ctx context.Context) (*ChurnModeResult, error) {
 		}
 	}
 	return &c.result, err
+}
+
+// callers begins the load.
+func (c *churnRun) callers(ctx context.Context) *crew {
+	return muster(ctx, c.options.Parallel, c.options.Interval, func(ctx context.Context, caller int) {
+		begin := time.Now()
+		err := c.pinger.ping(ctx)
+		if err == nil || ctx.Err() == nil {
+			c.meter.record(caller, time.Since(begin), err)
+		}
+	})
+}
+
+// release closes the pinger and its conns, also when ctx has ended.
+func (c *churnRun) release(ctx context.Context) error {
+	closing, cancel := afterwards(ctx)
+	defer cancel()
+	return c.pinger.close(closing)
 }
 
 // follow counts until the load's time is up.
@@ -162,30 +173,50 @@ func (c *churnRun) second(ctx context.Context) {
 	c.last = churnCount{at: at, accepted: now.accepted, calls: calls}
 }
 
-// drain follows the overflow as it leaves, beside the line that it should follow:
-// from where it stood, evenly, so that a full overflow is gone after OverflowDrain.
-func (c *churnRun) drain(ctx context.Context, ended time.Time) {
+// drain makes the burst once more, with a drain that is short enough to be watched,
+// and follows the overflow as it leaves, beside the line that it should follow.
+func (c *churnRun) drain(ctx context.Context) (err error) {
 	o := c.options
+	o.OverflowDrain = min(o.OverflowDrain, o.DrainWatch)
+	c.server.watch.settle(ctx)
+	if c.pinger, err = newPinger(c.server, o, c.mode); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.release(ctx)) }()
+	line := drainLine{size: o.Size, peak: c.burst(ctx), drain: o.OverflowDrain}
+	ended := time.Now()
 	every := min(max(o.DrainWatch/20, 100*time.Millisecond), time.Second)
 	phase := string(c.mode) + ", draining"
-	var line drainLine
-	for next := time.Duration(0); ; next += every {
-		if !pause(ctx, time.Until(ended.Add(next))) {
-			return
-		}
+	o.Progress.Send(Event{Phase: phase, Total: o.DrainWatch})
+	for next := time.Duration(0); pause(ctx, time.Until(ended.Add(next))); next += every {
 		open, err := c.server.watch.open(ctx)
 		t := time.Since(ended)
+		o.Progress.Send(Event{Phase: phase, Elapsed: t, Total: o.DrainWatch})
 		if err == nil {
 			if len(c.result.Drain) == 0 {
-				line = drainLine{from: open, size: o.Size, peak: c.result.Summary.OpenMax, drain: o.OverflowDrain}
+				line.from = open
 			}
 			c.result.Drain = append(c.result.Drain, ChurnDrain{T: t.Seconds(), Open: open, Expected: line.at(t)})
 		}
-		o.Progress.Send(Event{Phase: phase, Elapsed: t, Total: o.DrainWatch})
-		if t >= o.DrainWatch || (err == nil && open <= o.Size && line.at(t) <= float64(o.Size)) {
-			return
+		// The last conn may leave half a turn late.
+		if t >= o.DrainWatch+every {
+			break
 		}
 	}
+	return nil
+}
+
+// burst loads the pinger until it has as many conns as the first time, but not for
+// long, and returns the most that it had.
+func (c *churnRun) burst(ctx context.Context) (peak int) {
+	callers := c.callers(ctx)
+	defer callers.dismiss()
+	begin := time.Now()
+	for peak < c.result.Summary.OpenMax && time.Since(begin) < drainBurst && pause(ctx, 5*time.Millisecond) {
+		open, _ := c.pinger.conns()
+		peak = max(peak, open)
+	}
+	return peak
 }
 
 // drainLine is the even drain of a pool: of a burst that left peak conns open, one

@@ -43,8 +43,7 @@ type ChurnOptions struct {
 	// default callers fits.
 	Overflow int
 	// OverflowDrain is how long a full overflow takes to drain, 1 s to 1 h.
-	// Default 5 s, against the client's own default of 100 s, so that the whole
-	// drain can be watched.
+	// Default 100 s, as in the client.
 	OverflowDrain time.Duration
 	// Parallel is the number of callers, 1 to 100,000. Default 250.
 	Parallel int
@@ -53,9 +52,9 @@ type ChurnOptions struct {
 	Interval time.Duration
 	// Duration is how long each mode runs, 100 ms to 1 h. Default 6 s.
 	Duration time.Duration
-	// DrainWatch is how long the overflow is watched once the load has ended,
-	// 0 to 10 min; 0 means not at all. It ends when the overflow is gone. Default
-	// 6 s.
+	// DrainWatch is how long the mode overflow is watched draining, 0 to 10 min; 0
+	// means not at all. For this the burst is made once more, and OverflowDrain is
+	// then no longer than DrainWatch, so that the whole curve is seen. Default 5 s.
 	DrainWatch time.Duration
 	// CreateBurst and CreateInterval limit creation in the mode limited: so many
 	// connections beyond Size at once, then one per interval. Burst 0 to 10,000,
@@ -75,11 +74,11 @@ func DefaultChurnOptions() ChurnOptions {
 		Modes:          AllChurnModes(),
 		Size:           10,
 		Overflow:       250,
-		OverflowDrain:  5 * time.Second,
+		OverflowDrain:  100 * time.Second,
 		Parallel:       250,
 		Interval:       100 * time.Microsecond,
 		Duration:       6 * time.Second,
-		DrainWatch:     6 * time.Second,
+		DrainWatch:     5 * time.Second,
 		CreateBurst:    10,
 		CreateInterval: 100 * time.Millisecond,
 	}
@@ -125,7 +124,7 @@ func (o ChurnOptions) Plan() Plan {
 		case ChurnShared:
 			conns = 2
 		case ChurnOverflow:
-			length += o.DrainWatch
+			length += drainBurst + o.DrainWatch
 		case ChurnLimited:
 			grown := o.Size + o.CreateBurst + int(o.Duration/o.CreateInterval)
 			conns = min(conns, grown)

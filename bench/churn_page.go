@@ -107,7 +107,7 @@ func (r *ChurnResult) sections() []report.Section {
 	out = append(out, r.summarySection())
 	for i := range r.Modes {
 		if m := &r.Modes[i]; len(m.Drain) > 0 {
-			out = append(out, drainSection(m))
+			out = append(out, drainSection(m, min(r.Params.OverflowDrainS, r.Params.DrainWatchS)))
 		}
 	}
 	return out
@@ -154,7 +154,7 @@ func (r *ChurnResult) meaning(m *ChurnModeResult) string {
 		text = fmt.Sprintf("close-surplus opens a connection when none is idle and closes it when %d are: it opened %s per second after the first two seconds.",
 			r.Params.Size, report.Short(sum.NewPerSAfter2s))
 		if sum.NewPerSAfter2s >= 1 {
-			text += fmt.Sprintf(" Closing leaves each port in TIME_WAIT, on Linux for a minute: about %s at a time.", report.Int(int(sum.NewPerSAfter2s*60)))
+			text += timeWait(sum.NewPerSAfter2s)
 		}
 	case ChurnOverflow:
 		text = fmt.Sprintf("overflow keeps up to %s connections above %d and lets them go over %s: the server saw at most %s open, and %s new per second once they were there.",
@@ -176,6 +176,20 @@ func (r *ChurnResult) meaning(m *ChurnModeResult) string {
 		text += fmt.Sprintf(" %s failed.", report.Plural(sum.Errors, "ping", "pings"))
 	}
 	return text
+}
+
+// linuxPorts is how many local ports Linux has for conns to one server, unless told
+// otherwise (32768 to 60999).
+const linuxPorts = 28_232
+
+// timeWait says what closing so many conns per second does to the client's ports.
+func timeWait(perS float64) string {
+	waiting := int(perS * 60)
+	text := fmt.Sprintf(" Each closed one leaves a port in TIME_WAIT, on Linux for a minute: at this rate %s ports", report.Int(waiting))
+	if waiting > linuxPorts {
+		return text + fmt.Sprintf(", where a client has %s for one server; across a network it would run out of them.", report.Int(linuxPorts))
+	}
+	return text + " at a time."
 }
 
 // limit is how many connections the mode limited may hold after t seconds.
@@ -271,11 +285,12 @@ func modeSection(m *ChurnModeResult) report.Section {
 	return report.Section{Heading: "Mode " + string(m.Mode), Detail: true, Tables: []report.Table{t}}
 }
 
-func drainSection(m *ChurnModeResult) report.Section {
+// drainSection shows the drain, which takes drain seconds.
+func drainSection(m *ChurnModeResult, drain float64) report.Section {
 	p := report.Plot{
-		Title:   "Open connections after the load ended",
+		Title:   "Open connections after a burst",
 		Caption: "The dashed line is the curve that the drain should follow; the other is what the server counts.",
-		XAxis:   report.Axis{Label: "time since the load ended", Unit: "s"},
+		XAxis:   report.Axis{Label: "time since the burst ended", Unit: "s"},
 		YAxis:   report.Axis{Label: "open connections"},
 		Series:  []report.Series{{Name: "open"}, {Name: "expected", Dashed: true}},
 	}
@@ -295,7 +310,7 @@ func drainSection(m *ChurnModeResult) report.Section {
 		Heading: "The drain of mode " + string(m.Mode),
 		Plots:   []report.Plot{p},
 		Tables:  []report.Table{t},
-		Prose: []string{fmt.Sprintf("After the load the server's count went from %s to %s in %s, at most %s connections away from the drain's curve.",
-			report.Int(first.Open), report.Int(last.Open), report.Micros((last.T-first.T)*1e6), report.Short(worst))},
+		Prose: []string{fmt.Sprintf("The burst was made once more, with a drain of %s. When it ended, the server's count went from %s to %s in %s, at most %s connections away from the drain's curve.",
+			report.Micros(drain*1e6), report.Int(first.Open), report.Int(last.Open), report.Micros((last.T-first.T)*1e6), report.Short(worst))},
 	}
 }

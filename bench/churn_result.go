@@ -24,6 +24,7 @@ type ChurnParams struct {
 	Size             int     `json:"size"`
 	Overflow         int     `json:"overflow"`
 	OverflowDrainS   float64 `json:"overflow_drain_s"`
+	DrainWatchS      float64 `json:"drain_watch_s"`
 	Parallel         int     `json:"parallel"`
 	IntervalUs       float64 `json:"interval_us"`
 	DurationS        float64 `json:"duration_s"`
@@ -39,7 +40,8 @@ type ChurnModeResult struct {
 	Seconds []ChurnSecond `json:"seconds"`
 	// Summary sums them up.
 	Summary ChurnSummary `json:"summary"`
-	// Drain follows the overflow after the load ended; empty in other modes.
+	// Drain follows the overflow after a second burst, with a drain that is no
+	// longer than drain_watch_s; empty in other modes.
 	Drain []ChurnDrain `json:"drain,omitempty"`
 }
 
@@ -51,11 +53,13 @@ type ChurnSecond struct {
 	Open int `json:"open"`
 	// New is how many the server accepted in the second.
 	New int `json:"new"`
-	// Available is how many of the open ones were idle at T.
+	// Available is how many of the open ones were idle at T; in the mode shared all
+	// of them, since each takes more work at any time.
 	Available int `json:"available"`
 	// Pings is how many pings were answered in the second.
 	Pings int64 `json:"pings"`
-	// MeanUs is the mean time of these, from wanting a connection to the reply.
+	// MeanUs is the mean time of these, from wanting a connection to
+	// having given it back.
 	MeanUs float64 `json:"mean_us"`
 }
 
@@ -79,9 +83,9 @@ type ChurnSummary struct {
 	Errors int64 `json:"errors"`
 }
 
-// ChurnDrain is one look at the overflow after the load ended.
+// ChurnDrain is one look at the overflow after a burst.
 type ChurnDrain struct {
-	// T is in seconds since the load ended.
+	// T is in seconds since the burst ended.
 	T float64 `json:"t"`
 	// Open is what the server counts, Expected what the drain's curve says.
 	Open     int     `json:"open"`
@@ -97,6 +101,7 @@ func NewChurnResult(env Environment, o ChurnOptions) *ChurnResult {
 			Size:             o.Size,
 			Overflow:         o.Overflow,
 			OverflowDrainS:   o.OverflowDrain.Seconds(),
+			DrainWatchS:      o.DrainWatch.Seconds(),
 			Parallel:         o.Parallel,
 			IntervalUs:       micros(o.Interval),
 			DurationS:        o.Duration.Seconds(),

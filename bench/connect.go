@@ -125,8 +125,16 @@ func (c *connectRun) row(ctx context.Context, row ConnectRow) (*ConnectRow, erro
 	if err != nil {
 		return nil, err
 	}
+	if row.Mode == ConnectReuse {
+		// Opens the conns, and brings both sides to the speed that they then keep; the
+		// other mode has its layers measured before.
+		c.load(ctx, row.name(), newMeter(c.options.Callers), max(c.options.Requests/10, c.options.Callers), perCommand)
+		if before.cpu, err = c.server.watch.cpu(ctx); err != nil {
+			return nil, err
+		}
+	}
 	m := newMeter(c.options.Callers)
-	spent := c.load(ctx, row.name(), m, perCommand)
+	spent := c.load(ctx, row.name(), m, c.options.Requests, perCommand)
 	calls := m.tally()
 	closing, cancel := afterwards(ctx)
 	defer cancel()
@@ -199,8 +207,9 @@ type spent struct {
 	known              bool // user and system are
 }
 
-// load has the callers share the row's requests until they, or its time, run out.
-func (c *connectRun) load(ctx context.Context, phase string, m *meter, perCommand use) spent {
+// load has the callers share so many requests until they, or the row's time, run
+// out.
+func (c *connectRun) load(ctx context.Context, phase string, m *meter, requests int, perCommand use) spent {
 	o := c.options
 	var taken, done atomic.Int64
 	var stop atomic.Bool
@@ -211,7 +220,7 @@ func (c *connectRun) load(ctx context.Context, phase string, m *meter, perComman
 	for caller := range o.Callers {
 		callers.Go(func() {
 			failures := 0
-			for n := 0; !stop.Load() && ctx.Err() == nil && taken.Add(1) <= int64(o.Requests); n++ {
+			for n := 0; !stop.Load() && ctx.Err() == nil && taken.Add(1) <= int64(requests); n++ {
 				begin := time.Now()
 				conn, err := perCommand(ctx, caller, n)
 				elapsed := time.Since(begin)
@@ -246,7 +255,7 @@ func (c *connectRun) load(ctx context.Context, phase string, m *meter, perComman
 		case <-tick.C:
 			elapsed := time.Since(start)
 			stop.Store(stop.Load() || elapsed >= o.MaxRowTime)
-			share := float64(done.Load()) / float64(o.Requests)
+			share := float64(done.Load()) / float64(requests)
 			o.Progress.Send(Event{Phase: phase, Elapsed: max(elapsed, time.Duration(share*float64(o.MaxRowTime))), Total: o.MaxRowTime})
 		}
 	}

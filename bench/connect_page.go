@@ -83,16 +83,16 @@ func (r *ConnectResult) countsLead() string {
 	if reuse == nil || again == nil || reuse.NewConnectionsServer == nil || again.NewConnectionsServer == nil {
 		return "There is no pair of rows to compare."
 	}
-	return fmt.Sprintf("For %s reuse opened %s, a new connection for each command %s.",
-		report.Plural(r.Params.Requests, "command", "commands"),
-		report.Plural(*reuse.NewConnectionsServer, "connection", "connections"), report.Int(*again.NewConnectionsServer))
+	return fmt.Sprintf("%s over reused connections took %s; %s with a new connection for each took %s.",
+		report.Plural(reuse.Commands, "command", "commands"), report.Plural(*reuse.NewConnectionsServer, "connection", "connections"),
+		report.Plural(again.Commands, "command", "commands"), report.Int(*again.NewConnectionsServer))
 }
 
 func (r *ConnectResult) countsTable() report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "row", Text: true}, {Name: "new conns", Unit: "server"}, {Name: "errors"}}}
+	t := report.Table{Columns: []report.Column{{Name: "row", Text: true}, {Name: "commands"}, {Name: "new conns", Unit: "server"}, {Name: "errors"}}}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		t.Rows = append(t.Rows, []string{row.name(), optional(row.NewConnectionsServer), report.Int(row.Errors)})
+		t.Rows = append(t.Rows, []string{row.name(), report.Int(row.Commands), optional(row.NewConnectionsServer), report.Int(row.Errors)})
 	}
 	return t
 }
@@ -166,6 +166,7 @@ func (r *ConnectResult) rowsSection() report.Section {
 		Title: "What it took",
 		Columns: []report.Column{
 			{Name: "row", Text: true},
+			{Name: "commands"},
 			{Name: "wall", Unit: "s"},
 			{Name: "user CPU", Unit: "s"},
 			{Name: "system CPU", Unit: "s"},
@@ -182,7 +183,7 @@ func (r *ConnectResult) rowsSection() report.Section {
 			row.name(), report.Fixed(row.OpsPerS, 0), us(row.AvgUs), us(row.MinUs), us(row.P50Us), us(row.P95Us), us(row.P99Us), us(row.MaxUs), report.Int(row.Errors),
 		})
 		costs.Rows = append(costs.Rows, []string{
-			row.name(), report.Fixed(row.WallS, 2), seconds(row.CPUUserS), seconds(row.CPUSysS), seconds(row.CPUServerS), optional(row.NewConnectionsServer),
+			row.name(), report.Int(row.Commands), report.Fixed(row.WallS, 2), seconds(row.CPUUserS), seconds(row.CPUSysS), seconds(row.CPUServerS), optional(row.NewConnectionsServer),
 		})
 	}
 	return report.Section{
@@ -235,7 +236,7 @@ func (r *ConnectResult) meaning() []string {
 // cpuPerCommand is this process's CPU time for each command, in µs; 0 when it is
 // not known.
 func (r *ConnectRow) cpuPerCommand() float64 {
-	n := r.OpsPerS * r.WallS
+	n := float64(r.Commands)
 	if n <= 0 || r.CPUUserS == nil || r.CPUSysS == nil {
 		return 0
 	}

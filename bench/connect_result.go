@@ -64,8 +64,10 @@ type ConnectRow struct {
 	Mode ConnectMode `json:"mode"`
 	Auth bool        `json:"auth"`
 	TLS  bool        `json:"tls"`
-	// OpsPerS counts the commands that succeeded.
-	OpsPerS float64 `json:"ops_per_s"`
+	// Commands is how many succeeded, fewer than were asked for when the row's time
+	// ran out; OpsPerS is their rate.
+	Commands int64   `json:"commands"`
+	OpsPerS  float64 `json:"ops_per_s"`
 	// The times of a command, in µs, from wanting a connection to the reply.
 	AvgUs float64 `json:"avg_us"`
 	MinUs float64 `json:"min_us"`
@@ -82,8 +84,8 @@ type ConnectRow struct {
 	// null when it does not say.
 	CPUServerS *float64 `json:"cpu_server_s"`
 	// NewConnectionsServer is the server's own count of connections accepted
-	// during the row, the experiment's control connection not included; null
-	// when it does not say.
+	// for the row, those of its warm-up included and the experiment's control
+	// connection not; null when it does not say.
 	NewConnectionsServer *int64 `json:"new_connections_server"`
 	// Errors counts commands that failed, error replies included.
 	Errors int64 `json:"errors"`
@@ -158,6 +160,7 @@ func rateRatio(a, b *ConnectRow) *float64 {
 func (r *ConnectRow) SetLatency(l *Latency) {
 	r.AvgUs, r.MinUs, r.MaxUs = l.MeanUs(), l.MinUs(), l.MaxUs()
 	r.P50Us, r.P95Us, r.P99Us = l.QuantileUs(0.5), l.QuantileUs(0.95), l.QuantileUs(0.99)
+	r.Commands = l.Count()
 	if r.WallS > 0 {
 		r.OpsPerS = float64(l.Count()) / r.WallS
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/report"
 )
 
@@ -38,7 +39,7 @@ func DefaultDemoOptions() DemoOptions {
 		Depth:    DefaultDepthOptions(),
 		PoolSize: DefaultPoolSizeOptions(),
 	}
-	o.Connect.Requests = 3_000
+	o.Connect.Requests = 20_000
 	o.Connect.MaxRowTime = time.Second
 	o.Connect.TLS = false
 	o.Churn.Duration = 4 * time.Second
@@ -76,8 +77,15 @@ func (o DemoOptions) Plan() Plan {
 	return all
 }
 
-// forEmbedded leaves out what the embedded server cannot do.
-func (o *DemoOptions) forEmbedded() { o.Connect.Auth, o.Connect.TLS = false, false }
+// forEmbedded leaves out what the embedded server cannot do, and has each row run
+// all its commands, since only counts are shown.
+func (o *DemoOptions) forEmbedded() {
+	o.Connect.Auth, o.Connect.TLS = false, false
+	o.Connect.Requests = min(o.Connect.Requests, embeddedRequests)
+	o.Connect.MaxRowTime = max(o.Connect.MaxRowTime, 3*time.Second)
+}
+
+const embeddedRequests = 3_000
 
 // DemoResult is everything that the demo found. Each experiment's part is the
 // document that its own command prints; null if the demo did not get there.
@@ -126,9 +134,9 @@ func (r *DemoResult) Suggest() {
 		}
 	}
 	size := 0
-	if p := r.PoolSize; p != nil && timed && p.KneeSize > 0 {
-		size = p.KneeSize
-		add("Size", report.Int(size), "the smallest pool with 90 % of the best rate for "+report.Plural(p.Params.Callers, "caller", "callers"))
+	if p := r.PoolSize; p != nil && timed && p.RecommendedSize > 0 {
+		size = p.RecommendedSize
+		add("Size", report.Int(size), "the smallest pool with 95 % of the best rate for "+report.Plural(p.Params.Callers, "caller", "callers"))
 	}
 	if c := r.Churn; c != nil {
 		r.suggestFromChurn(c, size, add)
@@ -153,8 +161,15 @@ func (r *DemoResult) suggestFromChurn(c *ChurnResult, size int, add func(setting
 	if overflow := over.Summary.OpenMaxServer - size; overflow > 0 {
 		add("Overflow", report.Int(overflow), fmt.Sprintf("for a burst like this one; new connections after 2 s fell from %s to %s per second",
 			report.Short(before.Summary.NewPerSAfter2s), report.Short(over.Summary.NewPerSAfter2s)))
-		add("MaxConns", report.Int(size+overflow+2), "Size, Overflow and two shared connections; check it against the server's maxclients, divided by the number of your processes")
+		add("MaxConns", report.Int(suggestedMaxConns(size, overflow)), fmt.Sprintf(
+			"the sum of the lanes: Size, Overflow, SharedConns %d and one for their probe, MaxBlocking %d; check it against the server's maxclients, divided by the number of your processes",
+			evenkeel.DefaultSharedConns, evenkeel.DefaultMaxBlocking))
 	}
+}
+
+// suggestedMaxConns is the least that a Config with these lanes takes.
+func suggestedMaxConns(size, overflow int) int {
+	return size + overflow + evenkeel.DefaultSharedConns + 1 + evenkeel.DefaultMaxBlocking
 }
 
 // Text writes the result for a terminal of the given width in columns; 0 means

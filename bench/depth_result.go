@@ -135,7 +135,7 @@ func (r *DepthResult) FindKnee() {
 		rates[i] = p.OpsPerS
 	}
 	r.KneeDepth = 0
-	if i := knee(rates, func(i int) bool { return !r.Points[i].Short }); i >= 0 {
+	if i := reaching(kneeShare, rates, func(i int) bool { return !r.Points[i].Short }); i >= 0 {
 		r.KneeDepth = r.Points[i].Depth
 	}
 }

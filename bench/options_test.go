@@ -61,6 +61,8 @@ func TestBounds(t *testing.T) {
 		{with(bench.DefaultChurnOptions(), func(o *churn) { o.Interval = -1 }), "interval"},
 		{with(bench.DefaultChurnOptions(), func(o *churn) { o.CreateInterval = 0 }), "create-interval"},
 		{with(bench.DefaultChurnOptions(), func(o *churn) { o.OverflowDrain = 0 }), "overflow-drain"},
+		{with(bench.DefaultChurnOptions(), func(o *churn) { o.Duration = 100 * time.Millisecond }), ""},
+		{with(bench.DefaultChurnOptions(), func(o *churn) { o.Duration = 99 * time.Millisecond }), "duration"},
 		{with(bench.DefaultChurnOptions(), func(o *churn) { o.Modes = nil }), "mode"},
 		{with(bench.DefaultChurnOptions(), func(o *churn) { o.Target.Password = "x" }), "url"},
 		{with(bench.DefaultChurnOptions(), func(o *churn) { o.Target = bench.Target{Network: "udp", Address: "x:1"} }), "url"},
@@ -75,6 +77,7 @@ func TestBounds(t *testing.T) {
 		{with(bench.DefaultDepthOptions(), func(o *depth) { o.Depths = nil }), "depths"},
 		{with(bench.DefaultDepthOptions(), func(o *depth) { o.Depths = []int{4, 4} }), "depths"},
 		{with(bench.DefaultPoolSizeOptions(), func(o *size) { o.Sizes = []int{8, 0} }), "sizes"},
+		{with(bench.DefaultDemoOptions(), func(o *bench.DemoOptions) { o.Embedded = true }), "embedded"},
 	} {
 		err := c.o.Validate()
 		blamed, ok := errors.AsType[*bench.OptionError](err)
@@ -85,7 +88,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%+v: %v, want an OptionError for %s", c.o, err, c.option)
 		case c.option != "" && blamed.Option != c.option:
 			t.Errorf("%+v: %v blamed, want %s", c.o, err, c.option)
-		case c.option != "" && !strings.Contains(blamed.Problem, "give") && !strings.Contains(blamed.Problem, "add") && !strings.Contains(blamed.Problem, "host:port"):
+		case c.option != "" && !strings.Contains(blamed.Problem, "give") && !strings.Contains(blamed.Problem, "add") && !strings.Contains(blamed.Problem, "host:port") && !strings.Contains(blamed.Problem, "leave"):
 			t.Errorf("%v does not say what to do", err)
 		}
 	}

@@ -77,10 +77,12 @@ type PoolSizeResult struct {
 	Params PoolSizeParams `json:"params"`
 	// Points are in ascending order of size.
 	Points []PoolSizePoint `json:"points"`
-	// KneeSize is the smallest size that reaches 90 % of the best rate, BestSize
-	// the one that has it; 0 when nothing was measured.
-	KneeSize int `json:"knee_size"`
-	BestSize int `json:"best_size"`
+	// KneeSize is the smallest size that reaches 90 % of the best rate,
+	// RecommendedSize the smallest that reaches 95 %, BestSize the one that has it;
+	// 0 when nothing was measured.
+	KneeSize        int `json:"knee_size"`
+	RecommendedSize int `json:"recommended_size"`
+	BestSize        int `json:"best_size"`
 }
 
 // PoolSizeParams are the options of a run as they stand in the result.
@@ -112,9 +114,12 @@ func NewPoolSizeResult(env Environment, o PoolSizeOptions) *PoolSizeResult {
 	}
 }
 
-// FindKnee fills in the knee and the best size from the points.
+// recommendedShare of the best rate is as good as the best: runs differ by as much.
+const recommendedShare = 0.95
+
+// FindKnee fills in the knee, the recommended and the best size from the points.
 func (r *PoolSizeResult) FindKnee() {
-	r.KneeSize, r.BestSize = 0, 0
+	r.KneeSize, r.RecommendedSize, r.BestSize = 0, 0, 0
 	rates := make([]float64, len(r.Points))
 	best := 0.0
 	for i, p := range r.Points {
@@ -123,8 +128,12 @@ func (r *PoolSizeResult) FindKnee() {
 			best, r.BestSize = p.OpsPerS, p.Size
 		}
 	}
-	if i := knee(rates, func(int) bool { return true }); i >= 0 {
+	all := func(int) bool { return true }
+	if i := reaching(kneeShare, rates, all); i >= 0 {
 		r.KneeSize = r.Points[i].Size
+	}
+	if i := reaching(recommendedShare, rates, all); i >= 0 {
+		r.RecommendedSize = r.Points[i].Size
 	}
 }
 
@@ -160,8 +169,8 @@ func (r *PoolSizeResult) meaning() string {
 	if at == nil || best == nil {
 		return "Nothing succeeded, so there is no size to recommend: look at the errors."
 	}
-	text := fmt.Sprintf("%s reach 90 %% of the best rate with a pool of %s; the best is %s commands per second with %s.",
-		report.Plural(r.Params.Callers, "caller", "callers"), report.Int(at.Size), report.Fixed(best.OpsPerS, 0), report.Int(best.Size))
+	text := fmt.Sprintf("%s reach 90 %% of the best rate with a pool of %s and 95 %% with %s; the best is %s commands per second with %s.",
+		report.Plural(r.Params.Callers, "caller", "callers"), report.Int(at.Size), report.Int(r.RecommendedSize), report.Fixed(best.OpsPerS, 0), report.Int(best.Size))
 	if last.Size > best.Size && last.OpsPerS < best.OpsPerS {
 		text += fmt.Sprintf(" More is not better: %s give %s less.", report.Int(last.Size), report.Percent(1-last.OpsPerS/best.OpsPerS))
 	}
@@ -188,6 +197,8 @@ func (r *PoolSizeResult) section() report.Section {
 			note = "knee"
 		case r.BestSize:
 			note = "best"
+		case r.RecommendedSize:
+			note = "95 %"
 		}
 		t.Rows = append(t.Rows, []string{
 			report.Int(p.Size), report.Fixed(p.OpsPerS, 0), report.Fixed(p.P50Us, 0), report.Fixed(p.P99Us, 0), report.Int(p.Errors), note,

@@ -7,9 +7,9 @@ import "github.com/evenkeel-go/evenkeel/report"
 // that names one says this.
 const kneeShare = 0.9
 
-// knee returns the index of the first rate that reaches kneeShare of the best
+// reaching returns the index of the first rate that reaches a share of the best
 // among those that count, or -1 when none counts.
-func knee(rates []float64, counts func(i int) bool) int {
+func reaching(share float64, rates []float64, counts func(i int) bool) int {
 	best := 0.0
 	for i, r := range rates {
 		if counts(i) {
@@ -17,7 +17,7 @@ func knee(rates []float64, counts func(i int) bool) int {
 		}
 	}
 	for i, r := range rates {
-		if counts(i) && best > 0 && r >= kneeShare*best {
+		if counts(i) && best > 0 && r >= share*best {
 			return i
 		}
 	}

@@ -54,6 +54,7 @@ func (f *fake) run(ctx context.Context, p bench.Progress) (interrupted bool, err
 
 func (f *fake) experiments() cli.Experiments {
 	return cli.Experiments{
+		StartEmbedded: func() (bench.EmbeddedServer, error) { return nil, errors.New("not in this test") },
 		Demo: func(ctx context.Context, o bench.DemoOptions) (*bench.DemoResult, error) {
 			f.demo = &o
 			r := bench.NewDemoResult(env())
@@ -170,12 +171,12 @@ func TestUsage(t *testing.T) {
 		{"bench churn -h", "flag needs an argument"},
 		{"bench churn -h x -s y", "two servers"},
 		{"bench churn --url redis://x -p 1", "leave out --port"},
-		{"bench churn --url http://x", `scheme "http" is unknown`},
-		{"bench churn --url x:y:z", "not a URL"},
-		{"bench churn --url redis://h/zero", "the database is not a number"},
-		{"bench churn --url redis://h/0?colour=blue", `parameter "colour" is unknown`},
-		{"bench churn --url unix://", "path is missing"},
-		{"bench churn --url redis://h:99999", "is no host:port"},
+		{"bench churn --url http://x", "--url: scheme is unknown; redis,"},
+		{"bench churn --url x:y:z", "scheme is missing; write it as"},
+		{"bench churn --url redis://h/zero", "database must be a number"},
+		{"bench churn --url redis://h/0?colour=blue", "unknown parameter colour"},
+		{"bench churn --url unix://", "of the socket is missing"},
+		{"bench churn --url redis://h:99999", "port must be a number from 1 to 65535"},
 		{"bench churn -h x -p 70000", "is no host:port"},
 		{"bench churn -a secret", "needs a server"},
 		{"bench churn -h x --cacert ca.pem", "needs TLS"},

@@ -42,6 +42,8 @@ func (s *session) demoCommand() *cobra.Command {
 		},
 	}
 	out.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.Embedded, "embedded", false, "use the embedded server even where a real one is installed")
+	if s.Experiments.StartEmbedded != nil {
+		cmd.Flags().BoolVar(&o.Embedded, "embedded", false, "use the embedded server even where a real one is installed")
+	}
 	return cmd
 }

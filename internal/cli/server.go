@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/bench"
 )
 
@@ -59,7 +62,8 @@ func (f *serverFlags) register(fs *pflag.FlagSet) {
 // target turns the flags into the server to measure, the password's other
 // sources included. Flags come before what the URL says.
 func (s *session) target(f *serverFlags, fs *pflag.FlagSet) (bench.Target, error) {
-	u := endpointURL{Target: bench.Target{Network: "tcp"}}
+	t := bench.Target{Network: "tcp"}
+	var err error
 	switch {
 	case fs.Changed("url"):
 		for _, other := range []string{"host", "port", "socket"} {
@@ -67,42 +71,74 @@ func (s *session) target(f *serverFlags, fs *pflag.FlagSet) (bench.Target, error
 				return bench.Target{}, fmt.Errorf("--url already names the server; leave out --%s", other)
 			}
 		}
-		var err error
-		if u, err = parseURL(f.url); err != nil {
-			return bench.Target{}, fmt.Errorf("--url: %w", err)
-		}
-		if u.Password != "" {
-			s.say(argvWarning("--url"))
-		}
-		if len(u.ignored) > 0 {
-			s.say("note: settings of a pool or client in the URL are not used here: " + strings.Join(u.ignored, ", "))
+		if t, err = s.fromURL(f.url); err != nil {
+			return bench.Target{}, err
 		}
 	case fs.Changed("socket"):
 		if fs.Changed("host") || fs.Changed("port") {
 			return bench.Target{}, errors.New("-s and -h or -p name two servers; give one of them")
 		}
-		u.Network, u.Address = "unix", f.socket
+		t.Network, t.Address = "unix", f.socket
 	case fs.Changed("host") || fs.Changed("port"):
-		u.Address = net.JoinHostPort(orElse(f.host, defaultHost), strconv.Itoa(orElse(f.port, defaultPort)))
+		t.Address = net.JoinHostPort(orElse(f.host, defaultHost), strconv.Itoa(orElse(f.port, defaultPort)))
 	default:
 		return bench.Target{}, f.refuseWithoutServer(fs)
 	}
-	t := u.Target
 	if fs.Changed("db") {
 		t.DB = f.db
 	}
 	if fs.Changed("user") {
 		t.Username = f.user
 	}
-	var err error
 	if t.Password, err = s.choosePassword(f, fs, t.Password); err != nil {
 		return bench.Target{}, err
 	}
 	s.secret = t.Password
-	if t.TLS, err = f.tlsConfig(fs, u); err != nil {
+	if t.TLS, err = f.tlsConfig(fs, t); err != nil {
 		return bench.Target{}, err
 	}
 	return t, nil
+}
+
+// fromURL reads a URL as the client does. What it says about the client's pool is
+// not for experiments, which set up their own.
+func (s *session) fromURL(raw string) (bench.Target, error) {
+	cfg, err := evenkeel.ParseURL(raw)
+	if bad, ok := errors.AsType[*evenkeel.URLError](err); ok {
+		return bench.Target{}, fmt.Errorf("--url: %s %s", bad.Part, bad.Msg)
+	}
+	if err != nil {
+		return bench.Target{}, fmt.Errorf("--url: %w", err)
+	}
+	if cfg.Password != "" {
+		s.say(argvWarning("--url"))
+	}
+	if ignored := ignoredParameters(raw); len(ignored) > 0 {
+		s.say("note: settings of a pool or client in the URL are not used here: " + strings.Join(ignored, ", "))
+	}
+	return bench.Target{Network: cfg.Network, Address: cfg.Addr, Username: cfg.Username, Password: cfg.Password, DB: cfg.DB, TLS: cfg.TLS}, nil
+}
+
+// ignoredParameters lists the parameters of a good URL that say nothing about the
+// server.
+func ignoredParameters(raw string) []string {
+	_, rawQuery, _ := strings.Cut(raw, "?")
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for name := range query {
+		switch name {
+		case "db", "username", "password", "server_name", "sni", "insecure", "skip_verify", "cacert", "cert", "key":
+		default:
+			if !strings.HasPrefix(name, "ssl_") {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // orElse returns v, or other if v is zero.
@@ -158,42 +194,43 @@ func (s *session) choosePassword(f *serverFlags, fs *pflag.FlagSet, fromURL stri
 	return "", nil
 }
 
-// tlsConfig returns nil for a plain connection.
-func (f *serverFlags) tlsConfig(fs *pflag.FlagSet, u endpointURL) (*tls.Config, error) {
-	if !f.tls && !u.tls {
-		for _, name := range []string{"cacert", "cert", "key", "sni", "insecure"} {
-			if fs.Changed(name) {
-				return nil, fmt.Errorf("--%s needs TLS; add --tls or give a rediss:// URL", name)
+// tlsConfig returns nil for a plain connection. It begins with what the URL says.
+func (f *serverFlags) tlsConfig(fs *pflag.FlagSet, t bench.Target) (*tls.Config, error) {
+	c := t.TLS
+	if c == nil {
+		if !f.tls {
+			for _, name := range []string{"cacert", "cert", "key", "sni", "insecure"} {
+				if fs.Changed(name) {
+					return nil, fmt.Errorf("--%s needs TLS; add --tls or give a rediss:// URL", name)
+				}
 			}
+			return nil, nil
 		}
-		return nil, nil
-	}
-	cacert, cert, key := orElse(f.cacert, u.cacert), orElse(f.cert, u.cert), orElse(f.key, u.key)
-	c := &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		ServerName: f.sni,
-		// The user asked for it by name.
-		InsecureSkipVerify: f.insecure || u.insecure,
-	}
-	if c.ServerName == "" {
+		c = &tls.Config{MinVersion: tls.VersionTLS12}
 		// Not there for a unix socket, which then needs --sni or --insecure.
-		c.ServerName, _, _ = net.SplitHostPort(u.Address)
+		c.ServerName, _, _ = net.SplitHostPort(t.Address)
 	}
-	if cacert != "" {
-		pem, err := os.ReadFile(cacert)
+	if fs.Changed("sni") {
+		c.ServerName = f.sni
+	}
+	if f.insecure {
+		c.InsecureSkipVerify = true // the user asked for it by name
+	}
+	if f.cacert != "" {
+		pem, err := os.ReadFile(f.cacert)
 		if err != nil {
 			return nil, fmt.Errorf("--cacert: %w", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--cacert: %s holds no certificate in PEM form", cacert)
+			return nil, fmt.Errorf("--cacert: %s holds no certificate in PEM form", f.cacert)
 		}
 	}
-	if (cert == "") != (key == "") {
+	if (f.cert == "") != (f.key == "") {
 		return nil, errors.New("--cert and --key belong together; give both")
 	}
-	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 		if err != nil {
 			return nil, fmt.Errorf("--cert and --key: %w", err)
 		}
