@@ -427,3 +427,31 @@ func TestHandOverAfterAMillisecond(t *testing.T) {
 		})
 	}
 }
+
+// A waiter that was woken for an idle conn, and gets another one before it has looked, must
+// not take the wake-up with it.
+func TestWakeUpIsPassedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		p := mustNew(t, w.config(2, 0))
+		a, b := mustAcquire(t, p), mustAcquire(t, p)
+		got := make(chan Lease[*conn])
+		for range 2 {
+			go func() { got <- mustAcquire(t, p) }()
+			synctest.Wait()
+		}
+		p.mu.Lock()
+		first := p.queue.head
+		p.endLease(a.e)
+		p.putIdle(a.e)
+		first.woken = true // a was released; its token is on its way
+		p.endLease(b.e)
+		p.serve(first, b.e)
+		p.mu.Unlock()
+		first.signal()
+		for range 2 {
+			mustRelease(t, <-got) // hangs if nobody takes a
+		}
+		shut(t, p, w)
+	})
+}
