@@ -109,6 +109,13 @@ func (d *dialMeter) ended(e evenkeel.DialEvent) {
 	}
 }
 
+// note records a dial that goes no further.
+func (d *dialMeter) note() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.starts = append(d.starts, time.Now())
+}
+
 // reset forgets what was seen, apart from what is under way, and returns it.
 func (d *dialMeter) reset() (most, started, refused int) {
 	d.mu.Lock()
