@@ -269,6 +269,12 @@ func (c *Conn) admitLocked(ctx context.Context, k *Call) error {
 			return &ConnError{Cause: err}
 		case c.longIdleLocked(c.now()):
 			c.peekLocked()
+			if err := ctx.Err(); err != nil { // the peek may have taken a moment
+				return &LeftError{Cause: err}
+			}
+			if k.deadline > 0 && c.now() >= k.deadline {
+				return &LeftError{Cause: ErrTimeout}
+			}
 			c.mu.Lock()
 		case c.fullLocked(k):
 			if c.room == nil {

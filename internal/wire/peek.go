@@ -56,6 +56,9 @@ func (c *Conn) peekLocked() {
 		c.failLocked(err) // the role is ours still
 		c.mu.Lock()
 	}
+	if c.owed.Load() == 0 && !c.flushing {
+		c.releaseBuffersLocked() // maybe nobody comes
+	}
 	c.passLocked()
 }
 

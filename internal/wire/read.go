@@ -53,10 +53,7 @@ func (k *Call) finish() error {
 
 // read is the reader's side: it holds the role until its own replies have come or it leaves.
 func (c *Conn) read(ctx context.Context, k *Call) error {
-	var (
-		r     = reader{ctx: ctx, cancelable: ctx.Done() != nil}
-		since int64
-	)
+	r := reader{ctx: ctx, cancelable: ctx.Done() != nil}
 	if dl, ok := ctx.Deadline(); ok {
 		r.deadline = max(1, int64(dl.Sub(c.born)))
 	}
@@ -68,8 +65,8 @@ func (c *Conn) read(ctx context.Context, k *Call) error {
 			return c.failAll(k)
 		}
 		now := c.now()
-		if since == 0 {
-			since = now
+		if r.grace == 0 {
+			r.grace = now + cancelGrace
 		}
 		if c.look {
 			c.overdueLocked(k, now)
@@ -118,7 +115,7 @@ func (c *Conn) read(ctx context.Context, k *Call) error {
 			c.failLocked(readError(err))
 			return c.failAll(k)
 		}
-		if r.cancelable && !r.watched && c.now()-since >= cancelGrace {
+		if r.cancelable && !r.watched && c.now() >= r.grace {
 			r.watch(c) // after this long it is worth it, whether bytes for others keep coming or none
 		}
 	}
@@ -130,6 +127,7 @@ type reader struct {
 	cancelable bool
 	watched    bool
 	deadline   int64 // of ctx; 0: none
+	grace      int64 // from then on it is worth watching for a cancel
 	stop       func() bool
 }
 
@@ -154,7 +152,7 @@ func (r *reader) release() {
 func (c *Conn) setReadByLocked(r *reader, now int64) {
 	want := r.deadline
 	if r.cancelable && !r.watched {
-		want = firstOf(want, now+cancelGrace)
+		want = firstOf(want, r.grace)
 	}
 	switch {
 	case c.readBy != 0 && c.readBy <= now:

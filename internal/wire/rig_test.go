@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,6 +32,8 @@ type setup struct {
 	handler evenkeeltest.Handler
 	secure  bool
 	tune    func(*Config) // called in the bubble
+
+	authority *evenkeeltest.Authority // made when needed
 }
 
 const rigAddr = "server:6379"
@@ -40,14 +41,14 @@ const rigAddr = "server:6379"
 // inBubble runs f in virtual time, with a fresh conn. It fails when a goroutine or a reply owed remains.
 func inBubble(t *testing.T, s setup, f func(r *rig)) {
 	t.Helper()
-	var authority *evenkeeltest.Authority
-	if s.secure {
+	authority := s.authority
+	if s.secure && authority == nil {
 		var err error
 		if authority, err = evenkeeltest.NewAuthority(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	real := time.Now()
+	wall := time.Now()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{t: t, net: simnet.New(s.net)}
 		ln, err := r.net.Listen(rigAddr)
@@ -57,7 +58,7 @@ func inBubble(t *testing.T, s setup, f func(r *rig)) {
 		r.cfg = &Config{Network: "tcp", Addr: rigAddr, Dialer: r.net.Dial, Conn: s.opts}
 		if s.secure {
 			serverTLS := authority.ServerConfig()
-			serverTLS.Time = func() time.Time { return real }
+			serverTLS.Time = func() time.Time { return wall }
 			ln = tls.NewListener(ln, serverTLS)
 			r.cfg.TLS = authority.ClientConfig()
 			r.cfg.TLS.Time = serverTLS.Time
@@ -201,9 +202,6 @@ func answerAfter(q *evenkeeltest.Request) evenkeeltest.Reply {
 	return evenkeeltest.Bulk(q.Arg(2)).After(d)
 }
 
-// wrapped hides what kind of conn it is.
-type wrapped struct{ net.Conn }
-
 // checkCalls takes Calls from the pool and wants none to carry a signal meant for an earlier use.
 func checkCalls(t *testing.T) {
 	t.Helper()
@@ -224,7 +222,7 @@ func checkCalls(t *testing.T) {
 }
 
 // pipeline encodes n ECHO commands.
-func pipeline(n int, size int) (b []byte, ends []int) {
+func pipeline(n, size int) (b []byte, ends []int) {
 	pad := make([]byte, size)
 	for i := range pad {
 		pad[i] = 'x'
