@@ -13,6 +13,7 @@ const (
 	done                    // its replies or its error are in place, a signal is on its way (or it is the reader's own)
 	leading                 // its caller has been handed the reader role
 	abandoned               // a tombstone: the conn owns it and frees it
+	nudged                  // pending, and its caller has been signalled to mind its context from now on
 )
 
 // maxKeptScratch bounds the encoding buffer that a pooled Call keeps, in bytes.
@@ -32,6 +33,7 @@ type Call struct {
 
 	at       int64 // enqueued, nanoseconds since the conn was born
 	deadline int64 // the conn times the call out then; 0: the caller's context does
+	nudge    int64 // unanswered by then, its caller is told to mind its context; 0: it does so already, or has none
 	due      int64 // unanswered by then, the conn has stalled; 0: never (it may wait on the server for ever)
 	end      int64 // position of its last byte in the conn's write stream
 	size     int64 // its bytes in the write stream
@@ -58,7 +60,7 @@ func (k *Call) Free() {
 	}
 	k.buf = k.buf[:0]
 	k.ext, k.want, k.got, k.next = nil, 0, 0, nil
-	k.deadline, k.due = 0, 0
+	k.deadline, k.due, k.nudge = 0, 0, 0
 	k.one, k.many, k.err, k.pump, k.onLost = resp.Value{}, nil, nil, nil, nil
 	k.size = 0
 	if k.virtual {
@@ -136,7 +138,19 @@ func (k *Call) accept() bool {
 // leave makes the Call a tombstone and reports whether it could: false means that a signal has been or is being sent.
 func (k *Call) leave() bool { return k.state.CompareAndSwap(pending, abandoned) }
 
-// deliver makes the Call's outcome visible to its caller, who must then be signalled. It reports false for a tombstone.
-func (k *Call) deliver() bool { return k.state.CompareAndSwap(pending, done) }
+// settle takes the Call out of its caller's hands: to done when its outcome is in place, to leading when it shall read. It
+// reports false for a tombstone, and whether the caller must be signalled: one that was nudged has a signal coming already.
+func (k *Call) settle(to uint32) (ok, signal bool) {
+	for {
+		switch s := k.state.Load(); s {
+		case pending, nudged:
+			if k.state.CompareAndSwap(s, to) {
+				return true, s == pending
+			}
+		default:
+			return false, false
+		}
+	}
+}
 
 func (k *Call) signal() { k.ch <- struct{}{} } // never blocks: one slot, at most one signal under way

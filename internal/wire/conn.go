@@ -162,6 +162,11 @@ func (c *Conn) RoundTrip(ctx context.Context, k *Call, timeout, stall time.Durat
 	if timeout > 0 {
 		k.deadline = now + int64(timeout)
 	}
+	dl, ok := ctx.Deadline()
+	nudges := ok && c.owed.Load() > 0 && dl.Sub(c.born) > time.Duration(now+2*cancelGrace)
+	if nudges {
+		k.nudge = now + cancelGrace
+	}
 	if c.err != nil || c.fullLocked(k) || c.longIdleLocked(now) {
 		if err := c.admitLocked(ctx, k); err != nil { // unlocks on an error
 			k.Free()
@@ -182,7 +187,7 @@ func (c *Conn) RoundTrip(ctx context.Context, k *Call, timeout, stall time.Durat
 	if lead && c.flush(k, w) {
 		return c.read(ctx, k)
 	}
-	return c.wait(ctx, k)
+	return c.wait(ctx, k, nudges)
 }
 
 // setDueLocked stamps the call and makes sure that the watch timer is set.
@@ -195,7 +200,7 @@ func (c *Conn) setDueLocked(k *Call, now int64, stall time.Duration) {
 	if stall > 0 {
 		k.due = now + int64(stall)
 	}
-	at := firstOf(k.deadline, k.due)
+	at := firstOf(firstOf(k.deadline, k.due), k.nudge)
 	if at == 0 {
 		at = now + int64(idleLook)
 	}

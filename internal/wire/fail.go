@@ -163,9 +163,10 @@ func (c *Conn) failAll(me *Call) error {
 			k.Free()
 		default:
 			err.Partial, k.err = k.many, err
-			if k.deliver() {
+			switch ok, signal := k.settle(done); {
+			case signal:
 				k.signal()
-			} else { // it left at this very moment
+			case !ok: // it left at this very moment
 				k.Free()
 			}
 		}

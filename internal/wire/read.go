@@ -14,27 +14,44 @@ import (
 const cancelGrace = int64(5 * time.Millisecond)
 
 // wait is the follower's side: another caller reads.
-func (c *Conn) wait(ctx context.Context, k *Call) error {
-	if gone := ctx.Done(); gone == nil {
+//
+// To wait for a context as well costs a channel that the context must make, and a select, for every call; and nearly every
+// reply comes at once. So a caller whose deadline is not near only waits for its signal at first. When the reply takes longer
+// the watch nudges it, and from then on it minds its context.
+func (c *Conn) wait(ctx context.Context, k *Call, nudges bool) error {
+	if nudges {
 		<-k.ch
-	} else {
-		select {
-		case <-k.ch:
-		case <-gone:
-			pumped := k.pump != nil
-			if k.leave() {
-				if pumped {
-					c.askToLook()
-				}
-				return &LeftError{Cause: ctx.Err(), Sent: true}
-			}
-			<-k.ch // its reply, or the reader role, is on the way already
-			if k.state.Load() == leading {
-				c.mu.Lock()
-				return c.leaveLocked(ctx, k)
-			}
+		if !k.state.CompareAndSwap(nudged, pending) {
+			return c.signalled(ctx, k)
 		}
 	}
+	gone := ctx.Done()
+	if gone == nil {
+		<-k.ch
+		return c.signalled(ctx, k)
+	}
+	select {
+	case <-k.ch:
+		return c.signalled(ctx, k)
+	case <-gone:
+	}
+	pumped := k.pump != nil
+	if k.leave() {
+		if pumped {
+			c.askToLook()
+		}
+		return &LeftError{Cause: ctx.Err(), Sent: true}
+	}
+	<-k.ch // its reply, or the reader role, is on the way already
+	if k.state.Load() == leading {
+		c.mu.Lock()
+		return c.leaveLocked(ctx, k)
+	}
+	return k.finish()
+}
+
+// signalled is what a follower does with a signal: it takes its reply, or the reader role.
+func (c *Conn) signalled(ctx context.Context, k *Call) error {
 	if k.state.Load() == leading {
 		k.state.Store(pending)
 		return c.read(ctx, k)
@@ -53,9 +70,11 @@ func (k *Call) finish() error {
 
 // read is the reader's side: it holds the role until its own replies have come or it leaves.
 func (c *Conn) read(ctx context.Context, k *Call) error {
-	r := reader{ctx: ctx, cancelable: ctx.Done() != nil}
+	r := reader{ctx: ctx}
 	if dl, ok := ctx.Deadline(); ok {
-		r.deadline = max(1, int64(dl.Sub(c.born)))
+		r.cancelable, r.deadline = true, max(1, int64(dl.Sub(c.born)))
+	} else {
+		r.cancelable = ctx.Done() != nil // asked last: a context makes its channel when it is first asked for
 	}
 	defer r.release()
 	for {
@@ -225,10 +244,12 @@ func (c *Conn) passLocked() {
 		return
 	}
 	c.roomLocked()
-	switch next := c.successorLocked(); {
+	switch next, signal := c.successorLocked(); {
 	case next != nil:
 		c.mu.Unlock()
-		next.signal()
+		if signal {
+			next.signal()
+		}
 	case c.head == nil, c.flusher != nil && c.flusher.state.Load() == pending:
 		// Nothing owed, or only the flusher waits: it looks for itself when it has written.
 		c.reading = false
@@ -248,14 +269,18 @@ func (c *Conn) passLocked() {
 	}
 }
 
-// successorLocked makes the oldest waiting caller the next reader, nil when there is none. Never the flusher.
-func (c *Conn) successorLocked() *Call {
+// successorLocked makes the oldest waiting caller the next reader, nil when there is none, and reports whether it must be
+// signalled. Never the flusher.
+func (c *Conn) successorLocked() (next *Call, signal bool) {
 	for k := c.head; k != nil; k = k.next {
-		if k != c.flusher && k.state.CompareAndSwap(pending, leading) {
-			return k
+		if k == c.flusher {
+			continue
+		}
+		if ok, signal := k.settle(leading); ok {
+			return k, signal
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // drain reads while only tombstones are owed: the transient drainer. It ends when a caller comes or nothing is owed.
@@ -272,9 +297,11 @@ func (c *Conn) drain() {
 			c.overdueLocked(nil, c.now())
 		}
 		c.roomLocked()
-		if next := c.successorLocked(); next != nil {
+		if next, signal := c.successorLocked(); next != nil {
 			c.mu.Unlock()
-			next.signal()
+			if signal {
+				next.signal()
+			}
 			return
 		}
 		if c.head == nil {
@@ -371,16 +398,19 @@ func (c *Conn) parse(b []byte, me *Call) (mine bool, err error) {
 			c.tail = nil
 		}
 		k.next = nil
-		switch {
-		case k == me:
+		if k == me {
 			mine = true
-		case k.deliver():
+			continue
+		}
+		switch ok, signal := k.settle(done); {
+		case signal:
 			if wake == nil {
 				wake = k
 			} else {
 				wakeTail.next = k
 			}
 			wakeTail = k
+		case ok: // it has a signal coming
 		default: // a tombstone, or one that became so while its reply was parsed
 			if v != &c.trash {
 				c.lost(k, v)

@@ -64,6 +64,9 @@ func (c *Conn) overdueLocked(me *Call, now int64) {
 			if stays.due > now {
 				next = firstOf(next, stays.due)
 			}
+			if stays.nudge > now {
+				next = firstOf(next, stays.nudge)
+			}
 			stays.next = after
 		}
 		if stays != k {
@@ -107,6 +110,10 @@ func (c *Conn) judgeLocked(me, k *Call, now int64) *Call {
 		if k.deadline != 0 && k.deadline <= now {
 			return c.buryLocked(me, k)
 		}
+		if k.nudge != 0 && k.nudge <= now && k != me && k != c.flusher && k.state.CompareAndSwap(pending, nudged) {
+			k.nudge = 0 // once
+			k.signal()
+		}
 	case abandoned:
 		if k.pump != nil { // it has left a long pipeline: what was not sent will not be
 			k.want -= c.cutLocked(k)
@@ -128,12 +135,13 @@ func (c *Conn) buryLocked(me, k *Call) *Call {
 	t.state.Store(abandoned)
 	t.want, t.got, t.at, t.due, t.end, t.size, t.onLost = want, got, k.at, k.due, k.end, k.size, k.onLost
 	t.pump = k.pump
-	if !k.deliver() { // it left by itself at this very moment, and is a tombstone now
+	ok, signal := k.settle(done)
+	if !ok { // it left by itself at this very moment, and is a tombstone now
 		t.Free()
 		k.err = nil
 		return c.judgeLocked(me, k, 0)
 	}
-	if k != me { // the reader does not wait for a signal: it looks at its state
+	if signal && k != me { // the reader does not wait for a signal: it looks at its state
 		k.signal()
 	}
 	return c.judgeLocked(me, t, 0)
