@@ -40,8 +40,8 @@ type weather struct {
 }
 
 func drawWeather(t *rapid.T) weather {
-	d := func(max int, name string) time.Duration {
-		return time.Duration(rapid.IntRange(0, max).Draw(t, name)) * ms
+	d := func(most int, name string) time.Duration {
+		return time.Duration(rapid.IntRange(0, most).Draw(t, name)) * ms
 	}
 	return weather{
 		Buffer: rapid.IntRange(8, 4096).Draw(t, "buffer"), Split: rapid.IntRange(0, 9).Draw(t, "split"), Latency: d(5, "latency"),
@@ -219,7 +219,7 @@ func (r *rig) take(s move, id string) error {
 		}
 		return nil
 	}
-	replies := []resp.Value(nil)
+	var replies []resp.Value
 	if failed, ok := errors.AsType[*ConnError](err); ok {
 		replies = failed.Partial
 	} else if err != nil {
