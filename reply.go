@@ -8,8 +8,8 @@ import (
 // like, and read it from any number of goroutines. The zero Reply holds nothing, and all its getters return an error.
 //
 // A reply is read by a getter that says what it should be. Getters convert between the kinds of RESP so that a program gets the same result whether the
-// server speaks RESP2 or RESP3: where RESP3 has doubles, booleans, maps and pairs, RESP2 has text, 1 and 0, and flat arrays. They lose nothing on the way: a number
-// out of range or a text that is no number is an error. Every getter returns
+// server speaks RESP2 or RESP3: where RESP3 has doubles, booleans, maps and pairs, RESP2 has text, 1 and 0, and flat arrays. A number out of
+// range or a text that is no number is an error, never a guess. Every getter returns
 //
 //   - the error of the command, if it has one: no conn, a deadline, a server that went away;
 //   - a *[ServerError], if the server answered with an error;
