@@ -221,14 +221,29 @@ func (c *Client) Close(ctx context.Context) error {
 	)
 	wg.Go(func() { errs[0] = c.shared.close(ctx) })
 	if c.exclusive != nil {
-		wg.Go(func() { errs[1] = c.exclusive.Close(ctx) })
+		wg.Go(func() { errs[1] = closePool(ctx, c.exclusive) })
 	}
 	if c.blocking != nil {
-		wg.Go(func() { errs[2] = c.blocking.Close(ctx) })
+		wg.Go(func() { errs[2] = closePool(ctx, c.blocking) })
 	}
 	wg.Wait()
 	c.tasks.Wait()
 	return errors.Join(errs[:]...)
+}
+
+// closeGrace is how long Close waits beyond its context for sockets that it has cut to be closed, which takes a moment.
+const closeGrace = time.Second
+
+// closePool closes a pool, within ctx as far as its leases go, and until nothing of it is left.
+func closePool(ctx context.Context, p *pool.Pool[*wire.Conn]) error {
+	err := p.Close(ctx)
+	if err == nil {
+		return nil
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+	defer cancel()
+	_ = p.Close(grace) // err says what was cut
+	return err
 }
 
 func (c *Client) isClosed() bool {

@@ -334,7 +334,7 @@ func (l *sharedLane) close(ctx context.Context) error {
 		conn.Close(wire.ErrClosed)
 		l.lost(conn, wire.ErrClosed)
 	}
-	if perr := l.pool.Close(ctx); err == nil {
+	if perr := closePool(ctx, l.pool); err == nil {
 		err = perr
 	}
 	return err

@@ -62,13 +62,14 @@ func newStormLoad(client *evenkeel.Client, o StormOptions) *stormLoad {
 	return l
 }
 
-// start sets the callers off.
+// start sets the callers off, and returns the moment before that.
 func (l *stormLoad) start() time.Time {
+	begin := time.Now()
 	for i := range l.callers {
 		c := &l.callers[i]
 		l.wg.Go(func() { l.call(c) })
 	}
-	return time.Now()
+	return begin
 }
 
 // stop has the callers end after the call they are in, and waits for them.

@@ -94,7 +94,7 @@ func TestStormPause(t *testing.T) {
 func TestStormStop(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	r := runStorm(t, smallStorm(bench.FaultStop, bench.LaneShared))
-	if r.Phases[1].DialsServer != 0 || r.OpenMaxServer > 3 {
+	if r.Phases[1].DialsServer > 1 || r.OpenMaxServer > 3 { // the lane may want its second conn
 		t.Errorf("%d dials during, %d open", r.Phases[1].DialsServer, r.OpenMaxServer)
 	}
 }

@@ -26,6 +26,11 @@ const (
 	NoDelay time.Duration = -1
 )
 
+// unprovenFor is how long after the last dial the loss of a conn on which no command
+// has succeeded counts as a failed dial. What is lost later was a conn that nobody
+// needed, closed by an idle limit on the other side.
+const unprovenFor = time.Second
+
 // massLoss is how many conns, lost within FirstDelayMax, make a mass disconnect.
 const massLoss = 2
 
@@ -134,6 +139,7 @@ type Endpoint struct {
 	pending int
 	stale   int // pending dials that began before the failing state did
 	fresh   int // dials that succeeded since the last command did
+	freshAt time.Time
 
 	holdUntil time.Time // after a mass disconnect; dials but the first wait for it
 	holdFirst bool      // that first one is still to come
@@ -237,6 +243,7 @@ func (e *Endpoint) Done(err error) {
 	}
 	if err == nil {
 		e.fresh++
+		e.freshAt = now
 	}
 	switch {
 	case errors.Is(err, ErrGivenUp):
@@ -301,7 +308,7 @@ func (e *Endpoint) Succeeded() {
 // does not count. Several within FirstDelayMax are a mass disconnect: the next
 // dial may start at once and all others only after U(0, FirstDelayMax), so that a
 // fleet does not come back in one wave. When no command has succeeded since the
-// last dial, the loss counts as a failed dial.
+// last dial, which was less than a second ago, the loss counts as a failed dial.
 func (e *Endpoint) Lost(n int) {
 	if n <= 0 {
 		return
@@ -321,7 +328,7 @@ func (e *Endpoint) Lost(n int) {
 		}
 	}
 	var listeners []*listener
-	if e.fresh > 0 {
+	if e.fresh > 0 && now.Sub(e.freshAt) < unprovenFor {
 		e.fresh = 0
 		e.fail(now, ErrLostUnproven, false)
 		listeners = e.takeListeners()
