@@ -268,7 +268,7 @@ func TestGettersAgreeAcrossProtocols(t *testing.T) {
 			"Bool":    func(r Reply) string { return show(r.Bool()) },
 			"Ints":    func(r Reply) string { return show(r.Ints()) },
 			"Floats":  func(r Reply) string { return show(r.Floats()) },
-			"IsNil":   func(r Reply) string { return fmt.Sprint(r.IsNil()) },
+			"IsNil":   func(r Reply) string { return show(r.IsNil(), nil) },
 			"Slice":   func(r Reply) string { s, err := r.Slice(); return show(len(s), err) },
 			"MapSize": func(r Reply) string { m, err := r.MapReply(); return show(len(m), err) },
 		} {
@@ -388,19 +388,20 @@ func TestPrintingTellsNoSecrets(t *testing.T) {
 		"$7\r\nhunter2\r\n", "+hunter2\r\n", "=11\r\ntxt:hunter2\r\n", "*2\r\n$7\r\nhunter2\r\n$7\r\nhunter2\r\n", "%1\r\n+hunter2\r\n*1\r\n+hunter2\r\n",
 	} {
 		r := replyOf(t, wire)
-		printed := fmt.Sprintf("%v %+v %s %#v", r, r, r, r)
+		var printed strings.Builder
+		fmt.Fprintf(&printed, "%v %+v %s %#v", r, r, r, r)
 		for name, err := range everyGetter(r) {
 			if err != nil {
-				printed += name + err.Error()
+				fmt.Fprintln(&printed, name, err)
 			}
 		}
 		type record struct {
 			Field int `redis:"hunter2"`
 		}
 		var at record
-		printed += fmt.Sprint(r.Scan(&at), r.Scan(new(map[string]int)), r.Scan(new([]int8)))
-		if strings.Contains(printed, secret) {
-			t.Errorf("%q: printed %s", wire, printed)
+		fmt.Fprintln(&printed, r.Scan(&at), r.Scan(new(map[string]int)), r.Scan(new([]int8)))
+		if strings.Contains(printed.String(), secret) {
+			t.Errorf("%q: printed %s", wire, printed.String())
 		}
 	}
 	if got := replyOf(t, "=7\r\nmkd:abc\r\n"); got.VerbatimFormat() != "mkd" || got.String() != "a verbatim string of 3 bytes" {

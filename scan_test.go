@@ -36,8 +36,7 @@ func wantScan[T any](t *testing.T, wire string, want T) {
 func wantMisfit[T any](t *testing.T, wire, want string) {
 	t.Helper()
 	got, err := scanned[T](t, wire)
-	var bad *ConversionError
-	if !errors.As(err, &bad) {
+	if _, ok := errors.AsType[*ConversionError](err); !ok {
 		t.Errorf("%q into %T: %v, want a ConversionError", wire, got, err)
 		return
 	}
@@ -177,7 +176,7 @@ type user struct {
 	Extra   map[string]string `redis:"extra"`
 	Score   float64           // by its Go name
 	Skipped string            `redis:"-"`
-	hidden  string            `redis:"hidden"` //nolint:unused,govet // shows that a tag does not open it
+	hidden  string            `redis:"hidden"` // a tag does not open it
 	Home    struct {
 		City string `redis:"city"`
 	} `redis:"home"`
@@ -197,7 +196,7 @@ func TestScanStructs(t *testing.T) {
 	}
 	for _, header := range []string{"%13\r\n", "*26\r\n"} {
 		got, err := scanned[user](t, header+strings.Join(fields, ""))
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(user{}), cmpopts.EquateComparable()); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(user{}), cmpopts.EquateComparable()); diff != "" || err != nil || got.hidden != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
@@ -255,7 +254,7 @@ func TestScanStructsThatCannotBe(t *testing.T) {
 		N    int        `redis:"n"`
 		Next *recursive `redis:"next"`
 	}
-	if got, err := scanned[recursive](t, "%2\r\n+n\r\n:1\r\n+next\r\n%1\r\n+n\r\n:2\r\n"); err != nil || got.N != 1 || got.Next.N != 2 {
+	if got, err := scanned[recursive](t, "%2\r\n+n\r\n:1\r\n+next\r\n%1\r\n+n\r\n:2\r\n"); err != nil || got.recursive != nil || got.N != 1 || got.Next.N != 2 {
 		t.Errorf("recursive: %+v, %v", got, err)
 	}
 	type endless *endless

@@ -468,9 +468,21 @@ func TestURLCertificates(t *testing.T) {
 func FuzzParseURL(f *testing.F) {
 	const password = "kRz7Qw-planted"
 	for _, seed := range [][3]string{
-		{"redis://user:", "", "@h:6379/0?db=1"}, {"redis://:", "%", "@h"}, {"rediss://:", "/", "@[::1]:1"}, {"unix://u:", "?", "@/p?db=x"}, {"redis://u:", "#", "@h"},
-		{"redis://h?password=", "&", ""}, {"redis://", "", ":x"}, {"", "", ""}, {"redis://h?", "=1", ""}, {"redis://h/", "", ""}, {"valkey://", ",", "h"},
-		{"redis://[", "", "]"}, {"rediss://h?cacert=", "", "&cert=x&key=y"}, {"redis://h?pool_sise", "", "=1"}, {"\x00", "", ""},
+		{"redis://user:", "", "@h:6379/0?db=1"},
+		{"redis://:", "%", "@h"},
+		{"rediss://:", "/", "@[::1]:1"},
+		{"unix://u:", "?", "@/p?db=x"},
+		{"redis://u:", "#", "@h"},
+		{"redis://h?password=", "&", ""},
+		{"redis://", "", ":x"},
+		{"", "", ""},
+		{"redis://h?", "=1", ""},
+		{"redis://h/", "", ""},
+		{"valkey://", ",", "h"},
+		{"redis://[", "", "]"},
+		{"rediss://h?cacert=", "", "&cert=x&key=y"},
+		{"redis://h?pool_sise", "", "=1"},
+		{"\x00", "", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
