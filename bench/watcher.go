@@ -126,6 +126,9 @@ func (w *watcher) counts(ctx context.Context) (counts, error) {
 
 // cpu is the server's CPU time in seconds, nil when it does not say.
 func (w *watcher) cpu(ctx context.Context) (*float64, error) {
+	if w.embedded != nil {
+		return nil, nil // it is this process's own
+	}
 	fields, err := w.info(ctx, "cpu")
 	if err != nil {
 		return nil, err

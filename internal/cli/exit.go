@@ -54,7 +54,8 @@ func (s *session) exit(err error) int {
 	if len(s.secret) > 3 {
 		text = strings.ReplaceAll(text, s.secret, "***")
 	}
-	s.say("evenkeel: " + text)
+	// The client's errors name it themselves.
+	s.say("evenkeel: " + strings.TrimPrefix(text, "evenkeel: "))
 	return code
 }
 
