@@ -142,8 +142,9 @@ type load struct {
 
 	mu     sync.Mutex
 	late   []time.Duration // of all calls, those in time as 0
-	errors map[string]int  // by text, with an example of each
-	wrong  int             // replies that belong to another call
+	took   []time.Duration
+	errors map[string]int // by text, with an example of each
+	wrong  int            // replies that belong to another call
 }
 
 var errWrongReply = errors.New("a reply that belongs to another call")
@@ -172,10 +173,12 @@ func startLoad(tb testing.TB, callers int, timeout, pause time.Duration, call fu
 }
 
 func (l *load) call(timeout time.Duration, call func(ctx context.Context) error) {
-	deadline := time.Now().Add(timeout)
+	start := time.Now()
+	deadline := start.Add(timeout)
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	err := call(ctx)
+	took := time.Since(start)
 	late := max(0, time.Since(deadline))
 	if err == nil {
 		l.ok.Add(1)
@@ -185,6 +188,7 @@ func (l *load) call(timeout time.Duration, call func(ctx context.Context) error)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.late = append(l.late, late)
+	l.took = append(l.took, took)
 	if err != nil {
 		l.errors[err.Error()]++
 		if errors.Is(err, errWrongReply) {
@@ -208,6 +212,18 @@ func (l *load) lateness() (p999, latest time.Duration) {
 	slices.Sort(l.late)
 	n := len(l.late)
 	return l.late[n-1-n/1000], l.late[n-1]
+}
+
+// tookP99 is what 99 % of the calls took at most.
+func (l *load) tookP99() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.took) == 0 {
+		return 0
+	}
+	slices.Sort(l.took)
+	n := len(l.took)
+	return l.took[n-1-n/100]
 }
 
 // wrongReplies is how many calls got another one's reply.
