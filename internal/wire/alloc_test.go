@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"os"
@@ -74,20 +75,24 @@ func TestIdleConnIsSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 500
 		conns := make([]*Conn, n)
-		before, goroutines := heap(), runtime.NumGoroutine()
+		before := heap()
 		for i := range conns {
 			conns[i] = newConn(&agreeable{}, Options{StallTimeout: time.Second})
 			if o := do(context.Background(), conns[i], 0, "ECHO", "x"); o.reply != "OK" {
 				t.Fatal(o)
 			}
-			if conns[i].rbuf == nil {
+			conns[i].mu.Lock()
+			held := conns[i].rbuf != nil
+			conns[i].mu.Unlock()
+			if !held {
 				t.Fatal("there is no buffer to let go of")
 			}
 		}
 		pass(3 * idleLook)
 		synctest.Wait()
-		if n := runtime.NumGoroutine(); n > goroutines {
-			t.Errorf("%d goroutines, %d before", n, goroutines)
+		stacks := make([]byte, 1<<20)
+		if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("wire.(*Conn)")) {
+			t.Errorf("an idle conn has a goroutine:\n%s", stacks)
 		}
 		if each := (int64(heap()) - int64(before)) / n; each > maxIdleConn && !raceEnabled {
 			t.Errorf("an idle conn holds %d bytes, budget %d", each, maxIdleConn)

@@ -76,7 +76,7 @@ func TestBadPeers(t *testing.T) {
 		addr  string
 		serve func(net.Conn)
 		tls   bool
-		phase string
+		phase string   // "": that depends on who is faster
 		want  []string // any of these
 		timed bool     // only the context can end it
 	}{
@@ -96,7 +96,7 @@ func TestBadPeers(t *testing.T) {
 		{name: "half a reply, then closed", serve: func(nc net.Conn) { _, _ = nc.Read(make([]byte, 4096)); _, _ = io.WriteString(nc, "%7\r\n$6\r\nser") }, phase: PhaseHandshake, want: []string{"closed during set-up"}},
 		{name: "closes at once", addr: refuses, phase: PhaseHandshake, want: []string{"closed during set-up"}},
 		{name: "closes at once, TLS", addr: refuses, tls: true, phase: PhaseTLS, want: []string{"closed during set-up"}},
-		{name: "resets at once", serve: reset, phase: PhaseHandshake, want: []string{"closed during set-up"}},
+		{name: "resets at once", serve: reset, want: []string{"closed during set-up"}},
 		{name: "an error line, then closed", serve: func(nc net.Conn) { _, _ = io.WriteString(nc, "-DENIED Redis is running in protected mode\r\n") }, phase: PhaseHandshake, want: []string{"DENIED Redis is running in protected mode"}},
 		{name: "a line without end", serve: forEver("+", "x"), phase: PhaseHandshake, want: []string{"does not speak the Redis protocol"}},
 		{name: "a huge string", serve: forEver("$536870912\r\n", "x"), phase: PhaseHandshake, want: []string{"does not speak the Redis protocol"}},
@@ -122,7 +122,7 @@ func TestBadPeers(t *testing.T) {
 			_, err := Dial(ctx, cfg)
 			took := time.Since(start)
 			failed, ok := errors.AsType[*DialError](err)
-			if !ok || failed.Phase != tc.phase || failed.Addr != cfg.Addr {
+			if !ok || tc.phase != "" && failed.Phase != tc.phase || failed.Addr != cfg.Addr {
 				t.Fatalf("%v, want a DialError of the phase %s", err, tc.phase)
 			}
 			found := false

@@ -35,6 +35,8 @@ type Call struct {
 	deadline int64 // the conn times the call out then; 0: the caller's context does
 	nudge    int64 // unanswered by then, its caller is told to mind its context; 0: it does so already, or has none
 	due      int64 // unanswered by then, the conn has stalled; 0: never (it may wait on the server for ever)
+	stall    int64 // how long after it was enqueued that is, and after its last reply when it gets several
+	seen     int   // replies that had come when due was put off last
 	end      int64 // position of its last byte in the conn's write stream
 	size     int64 // its bytes in the write stream
 
@@ -60,7 +62,7 @@ func (k *Call) Free() {
 	}
 	k.buf = k.buf[:0]
 	k.ext, k.want, k.got, k.next = nil, 0, 0, nil
-	k.deadline, k.due, k.nudge = 0, 0, 0
+	k.deadline, k.due, k.nudge, k.stall, k.seen = 0, 0, 0, 0, 0
 	k.one, k.many, k.err, k.pump, k.onLost = resp.Value{}, nil, nil, nil, nil
 	k.size = 0
 	if k.virtual {

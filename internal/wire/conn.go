@@ -198,7 +198,7 @@ func (c *Conn) setDueLocked(k *Call, now int64, stall time.Duration) {
 		stall = c.opts.StallTimeout
 	}
 	if stall > 0 {
-		k.due = now + int64(stall)
+		k.due, k.stall = now+int64(stall), int64(stall)
 	}
 	at := firstOf(firstOf(k.deadline, k.due), k.nudge)
 	if at == 0 {

@@ -214,6 +214,8 @@ func connectError(addr string, err error) error {
 		e.Hint = "nothing listens there: is the server running, and is this its port?"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		e.Hint = "no answer from the host: wrong address, a firewall, or a full accept queue"
+	case closedByPeer(err):
+		e.Hint = "the server closed during set-up"
 	}
 	return e
 }

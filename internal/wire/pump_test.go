@@ -105,8 +105,8 @@ func TestA1_LeavingALongPipeline(t *testing.T) {
 						r.t.Fatalf("%v: %d replies owed", d, n)
 					}
 					// As a follower: the reply to somebody who left is awaited first, by a drainer.
-					gone := r.start(r.within(ms), 0, "DELAYED", "100ms", "gone")
-					r.wantLeft(gone, context.DeadlineExceeded, ms, ms+slack)
+					gone := r.start(r.within(3*ms), 0, "DELAYED", "100ms", "gone")
+					r.wantLeft(gone, context.DeadlineExceeded, 3*ms, 3*ms+slack)
 					ctx, timeout = limit(r, d)
 					if err = r.runPipeline(ctx, timeout, 2000, 10); err == nil {
 						r.t.Error("no error")

@@ -214,6 +214,22 @@ func TestFlusherWhoseTimeIsUp(t *testing.T) {
 	})
 }
 
+// A caller is nudged to mind its context while it is busy writing: it must be nudged again.
+func TestNudgeOfAFlusher(t *testing.T) {
+	s := setup{net: simnet.Options{BufferSize: 64}, opts: Options{MaxQueue: 2}, handler: answerAfter}
+	eachTransport(t, s, func(r *rig) {
+		a := r.start(context.Background(), 0, "DELAYED", "10ms", "a")
+		b := r.start(context.Background(), 0, "DELAYED", "200ms", "b")
+		c := r.start(r.within(90*ms), 0, "ECHO", string(make([]byte, 1000))) // there is room for it after 10 ms
+		pass(8 * ms)
+		r.net.Freeze(simnet.ToServer)
+		r.want(a, "a", 10*ms)
+		r.wantLeft(c, context.DeadlineExceeded, 90*ms, 90*ms+slack)
+		r.net.Thaw(simnet.ToServer)
+		<-b
+	})
+}
+
 // E4: a server that does not read delays nobody past its deadline, however much is to be written.
 func TestE4_FrozenServerDelaysNobody(t *testing.T) {
 	for _, size := range []int{10, 10_000} {

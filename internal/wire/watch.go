@@ -52,6 +52,7 @@ func (c *Conn) onWatch() {
 func (c *Conn) overdueLocked(me *Call, now int64) {
 	c.look = false
 	c.spliceLocked()
+	c.putOffLocked(now)
 	var prev *Call
 	next := int64(0)
 	for k := c.head; k != nil; {
@@ -64,8 +65,8 @@ func (c *Conn) overdueLocked(me *Call, now int64) {
 			if stays.due > now {
 				next = firstOf(next, stays.due)
 			}
-			if stays.nudge > now {
-				next = firstOf(next, stays.nudge)
+			if stays.nudge > 0 { // one that is past is still to come: its caller was busy flushing
+				next = firstOf(next, max(stays.nudge, now+1))
 			}
 			stays.next = after
 		}
@@ -106,15 +107,20 @@ func (c *Conn) overdueLocked(me *Call, now int64) {
 // to it.
 func (c *Conn) judgeLocked(me, k *Call, now int64) *Call {
 	switch k.state.Load() {
-	case pending:
-		if k.deadline != 0 && k.deadline <= now {
+	case pending, nudged:
+		switch {
+		case k.deadline != 0 && k.deadline <= now:
 			return c.buryLocked(me, k)
-		}
-		if k.nudge != 0 && k.nudge <= now && k != me && k != c.flusher && k.state.CompareAndSwap(pending, nudged) {
+		case k == me:
+			k.nudge = 0 // it minds its context
+		case k.nudge != 0 && k.nudge <= now && k != c.flusher:
 			k.nudge = 0 // once
-			k.signal()
+			if k.state.CompareAndSwap(pending, nudged) {
+				k.signal()
+			}
 		}
 	case abandoned:
+		k.nudge = 0
 		if k.pump != nil { // it has left a long pipeline: what was not sent will not be
 			k.want -= c.cutLocked(k)
 			k.pump = nil
@@ -134,6 +140,7 @@ func (c *Conn) buryLocked(me, k *Call) *Call {
 	t := NewCall()
 	t.state.Store(abandoned)
 	t.want, t.got, t.at, t.due, t.end, t.size, t.onLost = want, got, k.at, k.due, k.end, k.size, k.onLost
+	t.stall, t.seen = k.stall, k.seen
 	t.pump = k.pump
 	ok, signal := k.settle(done)
 	if !ok { // it left by itself at this very moment, and is a tombstone now
@@ -145,6 +152,15 @@ func (c *Conn) buryLocked(me, k *Call) *Call {
 		k.signal()
 	}
 	return c.judgeLocked(me, t, 0)
+}
+
+// putOffLocked gives the oldest call more time when it gets several replies and some have come since it was last looked at: a
+// long pipeline is no older than the oldest reply that it still waits for.
+func (c *Conn) putOffLocked(now int64) {
+	if k := c.head; k != nil && k.due > 0 && k.due <= now && k.got > k.seen {
+		k.seen = k.got
+		k.due = now + k.stall
+	}
 }
 
 // stallLocked marks the conn as stalled and tells its owner, once per stall.
@@ -162,6 +178,7 @@ func (c *Conn) recovered() {
 	c.spliceLocked()
 	if c.head != nil && c.head.due > 0 && c.err == nil {
 		now := c.now()
+		c.putOffLocked(now)
 		if c.head.due <= now {
 			return
 		}
