@@ -22,7 +22,6 @@ type Conn struct {
 	watching bool // WATCH without its EXEC, DISCARD or UNWATCH yet
 	multi    bool // MULTI without its EXEC or DISCARD yet
 	changed  bool // the conn is not what the handshake made it any more
-	queued   int  // commands queued by MULTI
 	ended    atomic.Bool
 }
 

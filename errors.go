@@ -70,7 +70,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Is makes a passed CommandTimeout a context.DeadlineExceeded too: to the caller it is the same.
 func (e *Error) Is(target error) bool {
-	return target == context.DeadlineExceeded && errors.Is(e.Err, ErrTimeout) //nolint:errorlint // Is compares identities
+	return target == context.DeadlineExceeded && errors.Is(e.Err, ErrTimeout)
 }
 
 // Timeout reports whether time ran out, as net.Error has it.
