@@ -86,9 +86,8 @@ func poolSizePoint(ctx context.Context, s *server, o PoolSizeOptions, size int, 
 	m.off.Store(false)
 	start := time.Now()
 	wait(ctx, o.Progress, report.Plural(size, "connection", "connections"), o.Duration)
-	m.off.Store(true)
-	elapsed := time.Since(start)
 	callers.dismiss()
+	elapsed := time.Since(start)
 
 	calls, times := m.tally(), m.times()
 	if calls.count == 0 {
