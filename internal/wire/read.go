@@ -111,6 +111,9 @@ func (c *Conn) read(ctx context.Context, k *Call) error {
 
 		n, err := c.tr.Read(buf)
 		if n > 0 {
+			if k.pump != nil {
+				k.pump.read += int64(n)
+			}
 			mine, perr := c.parse(buf[:n], k)
 			if perr != nil {
 				c.mu.Lock()
