@@ -31,15 +31,16 @@ func Churn(ctx context.Context, o ChurnOptions) (*ChurnResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := churnOn(ctx, s, o)
+	r, err := churnOn(ctx, s, o, true)
 	return r, errors.Join(err, s.close())
 }
 
-func churnOn(ctx context.Context, s *server, o ChurnOptions) (*ChurnResult, error) {
+// churnOn runs the modes; live says each second's numbers as they come.
+func churnOn(ctx context.Context, s *server, o ChurnOptions, live bool) (*ChurnResult, error) {
 	r := NewChurnResult(s.env, o)
 	for _, mode := range o.Modes {
 		s.watch.settle(ctx)
-		run := churnRun{server: s, options: o, mode: mode}
+		run := churnRun{server: s, options: o, mode: mode, live: live}
 		m, err := run.run(ctx)
 		if m != nil {
 			r.Modes = append(r.Modes, *m)
@@ -60,6 +61,7 @@ type churnRun struct {
 	server  *server
 	options ChurnOptions
 	mode    ChurnMode
+	live    bool
 
 	pinger  pinger
 	meter   *meter
@@ -170,6 +172,10 @@ func (c *churnRun) second(ctx context.Context) {
 	}
 	c.result.Seconds = append(c.result.Seconds, row)
 	c.openMax = max(c.openMax, now.open)
+	if c.live {
+		c.options.Progress.Send(Event{Note: fmt.Sprintf("%s, %.0f s: %s open, %s new, %s available, %s pings, %s on average",
+			c.mode, row.T, report.Int(row.Open), report.Int(row.New), report.Int(row.Available), report.Int(row.Pings), report.Micros(row.MeanUs))})
+	}
 	c.last = churnCount{at: at, accepted: now.accepted, calls: calls}
 }
 

@@ -48,7 +48,7 @@ func (o DemoOptions) run(ctx context.Context, s *server, r *DemoResult) (err err
 		return err
 	}
 	o.Churn.Progress = o.Progress.under("churn")
-	if r.Churn, err = churnOn(ctx, s, o.Churn); err != nil {
+	if r.Churn, err = churnOn(ctx, s, o.Churn, false); err != nil {
 		return err
 	}
 	if s.embedded != nil {

@@ -13,16 +13,20 @@
 // the numbers beside them; none is a fixed claim.
 //
 // What the package never does: it prints nothing on its own, reads no
-// environment variable, keeps no password in a result, and puts no load on a
-// server it was given before the caller has seen the Plan. Connections are
-// counted as the server (or a relay before it) counts them, never by the
-// client's own bookkeeping alone.
+// environment variable, and keeps no password in a result. A server that it was
+// given and that has no room or time for the Plan is refused before any load (a
+// [RefusedError]), keys carry [KeyPrefix] and a TTL and are removed at the end, and
+// a private server is stopped however the run ends. Connections are counted as
+// the server (or a relay before it) counts them, never by the client's own
+// bookkeeping alone.
 //
 // Invariants: a measuring function that is cancelled returns what it has so far
 // together with the context's error, the result marked as interrupted; results
 // are safe to read from any goroutine once returned. Times in JSON carry their
-// unit in the field's name. Latency is recorded in one [Latency] per worker and
-// merged afterwards, and error replies never count as successes.
+// unit in the field's name. Latencies are merged histograms, never averages of
+// averages, and error replies never count as successes.
 //
-// Start reading at options.go, then the experiment's *_result.go.
+// Start reading at options.go and an experiment's *_result.go; then server.go, what
+// an experiment runs against, watcher.go, what the server counts, meter.go, the
+// callers and their times, and the experiment itself, such as churn.go.
 package bench
