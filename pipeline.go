@@ -26,7 +26,6 @@ type Pipeline struct {
 	buf   []byte // encoded
 	ends  []int  // where each command ends in buf
 	infos []*command.Info
-	spare []resp.Value
 	err   error // the first command that cannot be sent; none is, then
 	own   bool  // something needs a conn of its own
 	safe  bool  // all of it only reads
@@ -117,39 +116,38 @@ func (p *Pipeline) Exec(ctx context.Context) (replies []Reply, err error) {
 }
 
 func (p *Pipeline) exec(ctx context.Context) (replies []Reply, lane Lane, attempts int, err error) {
-	values, lane, attempts, err := p.send(ctx)
-	if err != nil {
-		err = p.wrap(lane, attempts, err)
-		if failed, ok := errors.AsType[*wire.ConnError](err); ok {
-			values = failed.Partial
-		}
-	}
-	replies = make([]Reply, len(p.ends))
-	for i := range replies {
-		if i < len(values) {
-			replies[i].v = values[i]
-			if err == nil && values[i].Kind == resp.KindError {
-				err = fmt.Errorf("command %d of the pipeline: %w", i+1, newServerError(values[i].Str))
+	got, lane, attempts, err := p.send(ctx)
+	if err == nil {
+		for i := range got {
+			if v := &got[i].v; v.Kind == resp.KindError {
+				return got, lane, attempts, fmt.Errorf("command %d of the pipeline: %w", i+1, newServerError(v.Str))
 			}
-		} else {
-			replies[i].err = err
 		}
+		return got, lane, attempts, nil
 	}
-	if attempts > 0 && len(values) == len(p.ends) {
-		clear(values)
-		p.spare = values[:0]
+	err = p.wrap(lane, attempts, err)
+	replies = make([]Reply, len(p.ends))
+	n := copy(replies, got)
+	for i := range replies[n:] {
+		replies[n+i].err = err
 	}
 	return replies, lane, attempts, err
 }
 
-// send chooses the conn, and repeats where that is safe.
-func (p *Pipeline) send(ctx context.Context) (values []resp.Value, lane Lane, attempts int, err error) {
+// sink has a conn parse replies where they are wanted.
+type sink []Reply
+
+// Slot implements wire.Sink.
+func (s sink) Slot(i int) *resp.Value { return &s[i].v }
+
+// send chooses the conn, and repeats where that is safe. With an error it returns the replies that had come.
+func (p *Pipeline) send(ctx context.Context) (replies []Reply, lane Lane, attempts int, err error) {
 	if p.conn != nil {
 		for _, info := range p.infos {
 			p.conn.note(info)
 		}
-		values, err = p.trip(ctx, p.conn.wc, callTimeout(ctx, p.conn.cfg), true)
-		return values, LaneExclusive, 1, err
+		replies, err = p.trip(ctx, p.conn.wc, callTimeout(ctx, p.conn.cfg), true)
+		return replies, LaneExclusive, 1, err
 	}
 	c := p.client
 	if lane = LaneShared; p.own || len(p.ends) > sharedPipeline || c.cfg.LaneThreshold > 0 && len(p.buf) >= c.cfg.LaneThreshold {
@@ -160,14 +158,14 @@ func (p *Pipeline) send(ctx context.Context) (values []resp.Value, lane Lane, at
 	timeout := c.timeout(ctx)
 	for attempts = 1; ; attempts++ {
 		start := time.Now()
-		values, err = p.attempt(ctx, lane, timeout)
+		replies, err = p.attempt(ctx, lane, timeout)
 		if err == nil {
 			c.succeeded()
-			return values, lane, attempts, nil
+			return replies, lane, attempts, nil
 		}
 		spent, again := c.again(ctx, p.retry(), attempts, err)
 		if !again {
-			return nil, lane, attempts, err
+			return replies, lane, attempts, err
 		}
 		timeout = less(timeout, max(spent, time.Since(start)))
 	}
@@ -181,7 +179,7 @@ func (p *Pipeline) retry() *command.Info {
 	return nil
 }
 
-func (p *Pipeline) attempt(ctx context.Context, lane Lane, timeout time.Duration) ([]resp.Value, error) {
+func (p *Pipeline) attempt(ctx context.Context, lane Lane, timeout time.Duration) ([]Reply, error) {
 	c := p.client
 	if lane == LaneShared {
 		conn, err := c.shared.get(ctx, timeout)
@@ -202,24 +200,26 @@ func (p *Pipeline) attempt(ctx context.Context, lane Lane, timeout time.Duration
 	return p.trip(ctx, lease.Value(), timeout, true)
 }
 
-// trip sends the pipeline on a conn: in windows when nobody else uses it, else in one piece.
-func (p *Pipeline) trip(ctx context.Context, conn *wire.Conn, timeout time.Duration, own bool) ([]resp.Value, error) {
+// trip sends the pipeline on a conn: in windows when nobody else uses it, else in one piece. With an error it returns the
+// replies that had come.
+func (p *Pipeline) trip(ctx context.Context, conn *wire.Conn, timeout time.Duration, own bool) ([]Reply, error) {
 	k := wire.NewCall()
-	into := p.spare
-	if p.spare = nil; into == nil {
-		into = make([]resp.Value, 0, min(len(p.ends), 4096))
-	}
+	replies := make(sink, len(p.ends))
+	k.Into(replies)
 	if own {
-		k.Pipeline(p.buf, p.ends, into)
+		k.Pipeline(p.buf, p.ends, nil)
 	} else {
-		k.Raw(p.buf, len(p.ends), into)
+		k.Raw(p.buf, len(p.ends), nil)
 	}
-	if err := conn.RoundTrip(ctx, k, timeout, 0); err != nil {
-		return nil, err
+	err := conn.RoundTrip(ctx, k, timeout, 0)
+	if err == nil {
+		k.Free()
+		return replies, nil
 	}
-	values := k.Replies()
-	k.Free()
-	return values, nil
+	if failed, ok := errors.AsType[*wire.ConnError](err); ok {
+		return replies[:failed.Got], err
+	}
+	return nil, err // its replies are swallowed in order, into where they would have gone
 }
 
 func callTimeout(ctx context.Context, cfg *Config) time.Duration {

@@ -7,6 +7,7 @@ const (
 	maxRead     = 256 << 10 // it grows to this while replies fill it
 	firstWrite  = 4 << 10   // first size of a write buffer
 	maxKeptIdle = 64 << 10  // larger buffers are not kept in the pools
+	maxKeptBusy = 512 << 10 // larger write buffers are not kept between two writes of a busy conn
 )
 
 // Buffers come from process-wide pools and go back when a conn has nothing owed, so that idle conns hold none.

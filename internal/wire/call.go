@@ -41,7 +41,8 @@ type Call struct {
 	size     int64 // its bytes in the write stream
 
 	one  resp.Value
-	many []resp.Value // replies when want > 1
+	many []resp.Value // replies when want > 1 and there is no sink
+	sink Sink         // where the replies go instead; nil for one and many
 	err  error
 
 	pump    *pump // a long pipeline that is sent in windows; nil for all else
@@ -63,7 +64,7 @@ func (k *Call) Free() {
 	k.buf = k.buf[:0]
 	k.ext, k.want, k.got, k.next = nil, 0, 0, nil
 	k.deadline, k.due, k.nudge, k.stall, k.seen = 0, 0, 0, 0, 0
-	k.one, k.many, k.err, k.pump, k.onLost = resp.Value{}, nil, nil, nil, nil
+	k.one, k.many, k.sink, k.err, k.pump, k.onLost = resp.Value{}, nil, nil, nil, nil, nil
 	k.size = 0
 	if k.virtual {
 		k.ch, k.virtual = nil, false
@@ -98,6 +99,13 @@ func (k *Call) Raw(b []byte, n int, into []resp.Value) {
 	k.ext, k.want, k.many = b, n, into
 }
 
+// A Sink is where the replies of a Call go, so that they need not be copied there afterwards. Slot(i) is asked for by whoever
+// reads the conn; after an error of RoundTrip other than a *ConnError the conn may still write to it.
+type Sink interface{ Slot(i int) *resp.Value }
+
+// Into has the replies parsed into a sink rather than kept for Replies.
+func (k *Call) Into(s Sink) { k.sink = s }
+
 // Reply is the reply to a Call of one command.
 func (k *Call) Reply() *resp.Value { return &k.one }
 
@@ -116,6 +124,9 @@ func (k *Call) Bytes() int { return len(k.buf) + len(k.ext) }
 
 // slot is where the next reply goes.
 func (k *Call) slot() *resp.Value {
+	if k.sink != nil {
+		return k.sink.Slot(k.got)
+	}
 	if k.want == 1 && k.many == nil {
 		return &k.one
 	}

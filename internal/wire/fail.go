@@ -45,7 +45,8 @@ type ConnError struct {
 	Cause      error
 	MayHaveRun bool          // at least one command of the call may have reached the server whole
 	Elapsed    time.Duration // since the call was made
-	Partial    []resp.Value  // the replies that had come, of a call of several commands
+	Got        int           // replies that had come, of a call of several commands
+	Partial    []resp.Value  // these replies, unless they went into a sink
 }
 
 func (e *ConnError) Error() string { return "conn failed: " + e.Cause.Error() }
@@ -152,7 +153,7 @@ func (c *Conn) failAll(me *Call) error {
 		k.next = nil
 		// A command that was only partly handed over cannot run; of several, the first ones can.
 		ran := k.end <= handed || k.want > 1 && k.end-k.size < handed
-		err := &ConnError{Cause: cause, MayHaveRun: ran, Elapsed: time.Duration(now - k.at)}
+		err := &ConnError{Cause: cause, MayHaveRun: ran, Elapsed: time.Duration(now - k.at), Got: k.got}
 		switch {
 		case k == me:
 			if err.Partial, mine = k.many, err; k.state.Load() == done { // overdue at the same moment

@@ -59,7 +59,7 @@ func (c *Conn) takeLocked() *[]byte {
 }
 
 func (c *Conn) recycleLocked(w *[]byte) {
-	if c.spare == nil && cap(*w) <= maxKeptIdle {
+	if c.spare == nil && cap(*w) <= maxKeptBusy {
 		*w = (*w)[:0]
 		c.spare = w
 		return
