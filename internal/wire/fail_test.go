@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/evenkeel-go/evenkeel/evenkeeltest"
+	"github.com/evenkeel-go/evenkeel/internal/resp"
 	"github.com/evenkeel-go/evenkeel/internal/simnet"
 )
 
@@ -306,6 +307,41 @@ func TestBuffersAreReleased(t *testing.T) {
 			if at := r.c.watchAt; at != 0 {
 				r.t.Errorf("the watch of an idle conn is set for %v", time.Duration(at))
 			}
+		}
+	})
+}
+
+// The watch goes off after the last reply has been read and before the reader has given its role up.
+func TestBuffersAreReleasedAfterALateLook(t *testing.T) {
+	s := setup{
+		opts: Options{StallTimeout: 50 * ms, OnPush: func(*Conn, resp.Value) { pass(20 * ms) }},
+		handler: func(*evenkeeltest.Request) evenkeeltest.Reply {
+			return evenkeeltest.Raw("+OK\r\n>1\r\n+note\r\n").After(40 * ms)
+		},
+		tune: func(cfg *Config) { cfg.Protocol = 2 }, // a handshake of one reply
+	}
+	inBubble(t, s, func(r *rig) {
+		if o := do(context.Background(), r.c, 0, "X"); o.err != nil {
+			r.t.Error(o.err)
+		}
+		pass(2*idleLook + time.Second)
+		r.checkReleased()
+	})
+}
+
+// Half a reply that nobody asked for is not completed into the reply to a later call.
+func TestStrayReply(t *testing.T) {
+	inBubble(t, setup{}, func(r *rig) {
+		peer := r.fake.Conns()[0]
+		peer.Push(evenkeeltest.Raw("+str"))
+		synctest.Wait()
+		if !r.c.Alive() {
+			r.t.Fatal("dead already")
+		}
+		peer.Push(evenkeeltest.Raw("ay\r\n"))
+		synctest.Wait()
+		if o := do(context.Background(), r.c, 0, "ECHO", "x"); o.err == nil {
+			r.t.Errorf("got %q", o.reply)
 		}
 	})
 }

@@ -13,19 +13,11 @@ const peekMoment = time.Millisecond
 // peek looks, without waiting, whether the peer of a long-idle conn has closed it meanwhile. The caller holds the reader role
 // and nothing is owed.
 func (c *Conn) peek() error {
-	c.mu.Lock()
-	if c.readBy != 0 { // left by an earlier reader: past, it would be taken for an error of the conn
-		c.readBy = 0
-		_ = c.tr.SetReadDeadline(time.Time{})
-	}
-	c.mu.Unlock()
 	waiting, err := c.tr.peek()
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded): // interrupted: somebody has come, and will read
-		return nil
-	case err != nil:
+	if err != nil {
 		return readError(err)
-	case !waiting:
+	}
+	if !waiting {
 		return nil
 	}
 	c.mu.Lock()

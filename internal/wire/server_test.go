@@ -368,3 +368,53 @@ func TestTLSFromTheDialer(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A Call whose time was up goes back to the pool without a signal, whether its caller read or followed.
+func TestTimeoutLeavesNoSignal(t *testing.T) {
+	f := evenkeeltest.StartFake(t, answerAfter)
+	c := mustDial(t, &Config{Addr: f.Addr()})
+	for range 5 {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if o := do(context.Background(), c, 10*ms, "DELAYED", "20ms", "x"); !errors.Is(o.err, ErrTimeout) {
+					t.Errorf("%q, %v", o.reply, o.err)
+				}
+			})
+		}
+		wg.Wait()
+		checkCalls(t)
+		drained := make(chan error, 1)
+		c.AfterDrain(func(err error) { drained <- err })
+		if err := <-drained; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Calls are recycled between real and virtual time; their channels are not.
+func TestCallsInAndOutOfBubbles(t *testing.T) {
+	f := evenkeeltest.StartFake(t, nil)
+	c := mustDial(t, &Config{Addr: f.Addr()})
+	for range 3 {
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				for range 10 {
+					ask(t, c, "ECHO", "x")
+				}
+			})
+		}
+		wg.Wait()
+		inBubble(t, setup{handler: answerAfter}, func(r *rig) {
+			for range 16 {
+				r.wg.Go(func() {
+					if o := do(r.within(time.Hour), r.c, 0, "DELAYED", "1ms", "x"); o.err != nil {
+						r.t.Error(o.err)
+					}
+				})
+			}
+			r.wg.Wait()
+		})
+	}
+}

@@ -176,13 +176,8 @@ func (c *Conn) recovered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spliceLocked()
-	if c.head != nil && c.head.due > 0 && c.err == nil {
-		now := c.now()
-		c.putOffLocked(now)
-		if c.head.due <= now {
-			return
-		}
-		c.armLocked(c.head.due, now) // the watch, having seen a stall, may be set for much later
+	if c.head != nil && c.head.due > 0 && c.head.due <= c.now() {
+		return
 	}
 	if c.state.CompareAndSwap(stalled, healthy) && c.opts.OnStall != nil {
 		go c.opts.OnStall(c)
