@@ -73,7 +73,7 @@ func DefaultChurnOptions() ChurnOptions {
 	return ChurnOptions{
 		Modes:          AllChurnModes(),
 		Size:           10,
-		Overflow:       250,
+		Overflow:       248, // with Size 10 and the client's own two conns, MaxConns is 260
 		OverflowDrain:  100 * time.Second,
 		Parallel:       250,
 		Interval:       100 * time.Microsecond,
@@ -84,7 +84,8 @@ func DefaultChurnOptions() ChurnOptions {
 	}
 }
 
-// MaxConns is the pool's hard limit in the modes overflow and limited.
+// MaxConns is the most conns of the exclusive lane in the modes overflow and
+// limited. The client's own MaxConns is two more: a shared conn and the probe.
 func (o ChurnOptions) MaxConns() int { return o.Size + o.Overflow }
 
 // Validate reports the first option that is out of bounds as an [OptionError].
