@@ -14,6 +14,10 @@
 //   - While any reply is owed, somebody holds the reader role, or a flusher is about to take it, or the role is being handed
 //     over; a caller that leaves passes its roles on. When only tombstones are owed a transient drainer reads (read.go).
 //   - The reader role is never handed to the flusher: it may be busy writing. It looks for itself when it has written (flush.go).
+//   - Every limit has somebody who looks: the watch is set for the earliest one, and when it goes off the holder of the reader
+//     role looks at the whole order. A caller has at most one signal coming, and takes it before its Call is used again
+//     (watch.go, call.go).
+//   - Calls are recycled process-wide, their channels only outside the bubbles of testing/synctest (conn.go).
 //   - No write blocks a caller: bytes that the kernel will not take at once are left to a transient flusher (flush.go).
 //   - Deadlines of reads are only set under the lock, and a timeout that is nobody's is taken as "look again" (read.go).
 //   - No lock is held while anything can block: reads, blocking writes, hand-overs.
