@@ -125,6 +125,7 @@ func TestE4_DeadlineKept(t *testing.T) {
 }
 
 func deadlineKept(t *testing.T, lane evenkeel.Lane) {
+	t.Helper()
 	const (
 		callers = 10_000
 		timeout = 50 * time.Millisecond
@@ -210,7 +211,7 @@ func TestF1_RunsAtMostOnce(t *testing.T) {
 	server := evenkeeltest.StartServer(t)
 	r := newRig(t, server.Addr(), func(cfg *evenkeel.Config) {
 		cfg.Size, cfg.MinIdleConns, cfg.Overflow = 4, 4, 0
-		cfg.CommandTimeout, cfg.StallTimeout = 300*time.Millisecond, 400*time.Millisecond
+		cfg.CommandTimeout = 300 * time.Millisecond
 	})
 	if _, err := server.Do(t.Context(), "SADD", "set", "a", "b", "c", "d", "e", "f", "g", "h"); err != nil {
 		t.Fatal(err)

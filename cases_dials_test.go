@@ -184,6 +184,7 @@ func TestB5_NameOrPortGone(t *testing.T) {
 }
 
 func nameOrPortGone(t *testing.T, gone error) {
+	t.Helper()
 	const (
 		clients = 20
 		outage  = 15 * time.Second

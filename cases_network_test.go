@@ -196,6 +196,7 @@ func TestC5_ConnectsButDoesNotAnswer(t *testing.T) {
 }
 
 func connectsButDoesNotAnswer(t *testing.T, paused bool) {
+	t.Helper()
 	const (
 		callers = 50
 		timeout = time.Second
@@ -239,7 +240,7 @@ func connectsButDoesNotAnswer(t *testing.T, paused bool) {
 				select {
 				case <-stop:
 					return
-				case <-time.After(10 * time.Millisecond):
+				case <-time.After(50 * time.Millisecond):
 				}
 			}
 		})

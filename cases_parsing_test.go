@@ -27,7 +27,6 @@ func sameNaN() cmp.Options {
 // TestM1_DoublesNilsAndNesting: what a real server says, read typed and untyped under both protocols, and what only a scripted
 // one can be made to say. After each, the conn is still in step.
 func TestM1_DoublesNilsAndNesting(t *testing.T) {
-	t.Parallel()
 	server := evenkeeltest.StartServer(t)
 	for protocol := 2; protocol <= 3; protocol++ {
 		t.Run("RESP"+strconv.Itoa(protocol), func(t *testing.T) {
@@ -180,6 +179,7 @@ func TestM3_FragmentsLongLinesTrickle(t *testing.T) {
 	t.Parallel()
 	server := evenkeeltest.StartServer(t)
 	t.Run("every byte alone", func(t *testing.T) {
+		t.Parallel()
 		r := newRig(t, server.Addr(), nil)
 		r.relay.Split(evenkeeltest.Both, 1)
 		if err := r.Do(t.Context(), "SET", "k", "a value\r\nwith a line end").Err(); err != nil {
@@ -193,6 +193,7 @@ func TestM3_FragmentsLongLinesTrickle(t *testing.T) {
 		}
 	})
 	t.Run("long", func(t *testing.T) {
+		t.Parallel()
 		const line = 600_000
 		r := newRig(t, server.Addr(), func(cfg *evenkeel.Config) { cfg.CommandTimeout = 20 * time.Second })
 		for kind, script := range map[string]string{
@@ -223,9 +224,10 @@ func TestM3_FragmentsLongLinesTrickle(t *testing.T) {
 		}
 	})
 	t.Run("trickle", func(t *testing.T) {
+		t.Parallel()
 		const timeout = time.Second
-		r := newRig(t, server.Addr(), func(cfg *evenkeel.Config) { cfg.StallTimeout = timeout })
-		if err := r.Do(t.Context(), "SET", "k", strings.Repeat("v", 1000)).Err(); err != nil {
+		r := newRig(t, server.Addr(), func(cfg *evenkeel.Config) { cfg.StallTimeout, cfg.DialTimeout = timeout, timeout/2 })
+		if err := r.Do(t.Context(), "SET", "trickled", strings.Repeat("v", 1000)).Err(); err != nil {
 			t.Fatal(err)
 		}
 		before := closedFlows(r.relay)
@@ -233,7 +235,7 @@ func TestM3_FragmentsLongLinesTrickle(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
 		start := time.Now()
-		err := r.Do(ctx, "GET", "k").Err()
+		err := r.Do(ctx, "GET", "trickled").Err()
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took < timeout || took > timeout+500*time.Millisecond {
 			t.Errorf("a reply that drips in: %v after %v", err, took)
 		}
@@ -243,7 +245,7 @@ func TestM3_FragmentsLongLinesTrickle(t *testing.T) {
 			f.Swallow(evenkeeltest.ToClient)
 		}
 		eventually(t, 5*time.Second, "the conn is closed", func() bool { return len(closedFlows(r.relay)) > len(before) })
-		if err := ownValue(strings.Repeat("v", 1000), r.Do(t.Context(), "GET", "k")); err != nil {
+		if err := ownValue(strings.Repeat("v", 1000), r.Do(t.Context(), "GET", "trickled")); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
 	})

@@ -26,7 +26,6 @@ func blocked(t *testing.T, server *evenkeeltest.Server) int64 {
 
 // TestD1_CancelledBlockingCall: fifty rounds of whatever might keep a conn, on a pool of two.
 func TestD1_CancelledBlockingCall(t *testing.T) {
-	t.Parallel()
 	const rounds = 50
 	server := evenkeeltest.StartServer(t)
 	r := newRig(t, server.Addr(), func(cfg *evenkeel.Config) {
@@ -34,6 +33,7 @@ func TestD1_CancelledBlockingCall(t *testing.T) {
 	})
 	for name, round := range map[string]func(t *testing.T){
 		"blocking call": func(t *testing.T) {
+			t.Helper()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			done := make(chan error, 1)
@@ -50,6 +50,7 @@ func TestD1_CancelledBlockingCall(t *testing.T) {
 			eventually(t, time.Second, "the server counts no blocked client", func() bool { return blocked(t, server) == 0 })
 		},
 		"cancel before the clean-up": func(t *testing.T) {
+			t.Helper()
 			ctx, cancel := context.WithCancel(t.Context())
 			err := r.WithConn(ctx, func(c *evenkeel.Conn) error {
 				if err := c.Do(ctx, "WATCH", "k").Err(); err != nil {
@@ -63,6 +64,7 @@ func TestD1_CancelledBlockingCall(t *testing.T) {
 			}
 		},
 		"panic in a transaction": func(t *testing.T) {
+			t.Helper()
 			defer func() {
 				if recover() == nil {
 					t.Error("the panic did not reach the caller")
@@ -148,7 +150,7 @@ func TestD2_RunOfFailedDials(t *testing.T) {
 
 // TestD4_CloseWithWorkInFlight: Close ends everything within its bound, once or twice.
 func TestD4_CloseWithWorkInFlight(t *testing.T) {
-	for name, bound := range map[string]time.Duration{"drains": 5 * time.Second, "is out of patience": 100 * time.Millisecond} {
+	for name, bound := range map[string]time.Duration{"drains": 2 * time.Second, "is out of patience": 100 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			server := evenkeeltest.StartServer(t)
 			before := runtime.NumGoroutine()

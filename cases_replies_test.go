@@ -205,7 +205,6 @@ func TestA3_OneReplyNeverComes(t *testing.T) {
 
 // TestA5_ErrorInTheMiddleOfAPipeline: whatever the caller does with some of the replies, the others are not left for the next one.
 func TestA5_ErrorInTheMiddleOfAPipeline(t *testing.T) {
-	t.Parallel()
 	server := evenkeeltest.StartServer(t)
 	fillKeys(t, server, 10)
 	r := newRig(t, server.Addr(), func(cfg *evenkeel.Config) { cfg.Size, cfg.Overflow = 1, 0 })

@@ -279,7 +279,7 @@ func startYardstick() *yardstick {
 func (y *yardstick) allowance() time.Duration {
 	close(y.done)
 	y.wg.Wait()
-	return 50*time.Millisecond + 4*y.worst
+	return 150*time.Millisecond + 4*y.worst
 }
 
 // backToBaseline waits until there are no more goroutines than before.
