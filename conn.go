@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/evenkeel-go/evenkeel/internal/command"
+	"github.com/evenkeel-go/evenkeel/internal/resp"
 	"github.com/evenkeel-go/evenkeel/internal/wire"
 	"github.com/evenkeel-go/evenkeel/pool"
 )
@@ -14,10 +15,9 @@ import (
 // MULTI, SELECT, CLIENT TRACKING … It never reconnects: when it fails, what had been begun on it has failed as well. Its
 // methods must not be called concurrently.
 type Conn struct {
-	wc       *wire.Conn
-	cfg      *Config
-	client   *Client // nil for one from Dial
-	endpoint string
+	wc     *wire.Conn
+	cfg    *Config
+	client *Client // nil for one from Dial
 
 	watching bool // WATCH without its EXEC, DISCARD or UNWATCH yet
 	multi    bool // MULTI without its EXEC or DISCARD yet
@@ -36,11 +36,11 @@ func (c *Client) WithConn(ctx context.Context, f func(*Conn) error) error {
 	if err != nil {
 		return c.wrap("WithConn", LaneExclusive, 0, err)
 	}
-	lease, err := c.acquire(ctx, p, c.timeout(ctx))
+	lease, err := c.acquire(ctx, p, callTimeout(ctx, &c.cfg))
 	if err != nil {
 		return c.wrap("WithConn", LaneExclusive, 1, c.explainAcquire(LaneExclusive, err))
 	}
-	conn := &Conn{wc: lease.Value(), cfg: &c.cfg, client: c, endpoint: c.cfg.Addr}
+	conn := &Conn{wc: lease.Value(), cfg: &c.cfg, client: c}
 	defer conn.end(lease)
 	return f(conn)
 }
@@ -68,19 +68,30 @@ func (c *Conn) end(lease pool.Lease[*wire.Conn]) {
 }
 
 // Do runs one command on this conn; see Client.Do for arguments and time limits. It is never repeated.
-func (c *Conn) Do(ctx context.Context, args ...any) Reply {
+func (c *Conn) Do(ctx context.Context, args ...any) (r Reply) {
 	info := lookup(args)
+	start := c.cfg.Hooks.start()
+	if err := c.roundTrip(ctx, info, args, &r.v); err != nil {
+		r.err = c.wrap(opName(info, args), err)
+	}
+	if !start.IsZero() {
+		c.cfg.Hooks.ended(CommandEvent{Name: opName(info, args), Lane: c.lane(), Commands: 1, Start: start, Attempts: 1, Err: r.Err()})
+	}
+	return r
+}
+
+func (c *Conn) roundTrip(ctx context.Context, info *command.Info, args []any, v *resp.Value) error {
 	if err := c.admit(info, args); err != nil {
-		return Reply{err: c.wrap(opName(info, args), err)}
+		return err
 	}
 	k := wire.NewCall()
 	if err := k.Command(args); err != nil {
 		k.Free()
-		return Reply{err: c.wrap(opName(info, args), usage("%v", err))}
+		return usage("%v", err)
 	}
 	c.note(info)
 	t := timeoutOf(info, args)
-	timeout, stall := limits(ctx, c.cfg.CommandTimeout, c.cfg.StallTimeout, t)
+	timeout, stall := limits(ctx, c.cfg, t)
 	if t.waits && c.client != nil {
 		k.OnLost(c.client.lostReply(info))
 	}
@@ -92,14 +103,14 @@ func (c *Conn) Do(ctx context.Context, args ...any) Reply {
 				c.client.unblock(c.wc)
 			}
 		}
-		return Reply{err: c.wrap(opName(info, args), err)}
+		return err
 	}
-	r := Reply{v: *k.Reply()}
+	*v = *k.Reply()
 	k.Free()
 	if c.client != nil {
 		c.client.succeeded()
 	}
-	return r
+	return nil
 }
 
 // admit refuses what cannot work here.
@@ -155,10 +166,14 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-func (c *Conn) wrap(op string, err error) error {
-	if c.client != nil {
-		return c.client.wrap(op, LaneExclusive, 1, err)
+// lane is where the conn comes from: none for one from Dial.
+func (c *Conn) lane() Lane {
+	if c.client == nil {
+		return 0
 	}
-	dialed := Client{cfg: Config{Addr: c.endpoint}}
-	return dialed.wrap(op, 0, 1, err)
+	return LaneExclusive
+}
+
+func (c *Conn) wrap(op string, err error) error {
+	return wrapError(c.cfg.Addr, op, c.lane(), 1, err)
 }

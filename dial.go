@@ -41,5 +41,5 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	if err != nil {
 		return nil, &Error{Op: "dial", Endpoint: cfg.Addr, Attempts: 1, Err: err}
 	}
-	return &Conn{wc: wc, cfg: &cfg, endpoint: cfg.Addr}, nil
+	return &Conn{wc: wc, cfg: &cfg}, nil
 }

@@ -28,34 +28,28 @@ import (
 // A command that provably did not run, or that only reads, is repeated up to MaxRetries times; see MayHaveRun for the rest.
 func (c *Client) Do(ctx context.Context, args ...any) (r Reply) {
 	info := lookup(args)
-	if c.cfg.Hooks.OnCommand != nil {
-		return c.doHooked(ctx, info, args)
+	start := c.cfg.Hooks.start()
+	lane, attempts, err := c.route(ctx, info, args, &r.v)
+	r.err = err
+	if !start.IsZero() {
+		c.cfg.Hooks.ended(CommandEvent{Name: opName(info, args), Lane: lane, Commands: 1, Start: start, Attempts: attempts, Err: r.Err()})
 	}
-	_, _, r.err = c.route(ctx, info, args, &r.v)
-	return r
-}
-
-// doHooked is Do with somebody listening.
-func (c *Client) doHooked(ctx context.Context, info *command.Info, args []any) (r Reply) {
-	start := time.Now()
-	var (
-		lane     Lane
-		attempts int
-	)
-	lane, attempts, r.err = c.route(ctx, info, args, &r.v)
-	c.cfg.Hooks.OnCommand(CommandEvent{
-		Name: opName(info, args), Lane: lane, Commands: 1, Start: start, Duration: time.Since(start), Attempts: attempts, Err: r.Err(),
-	})
 	return r
 }
 
 // DoExclusive runs one command on a conn of the exclusive lane: lease, round trip, return, as a classic pool does.
 func (c *Client) DoExclusive(ctx context.Context, args ...any) (r Reply) {
 	info := lookup(args)
+	start := c.cfg.Hooks.start()
+	attempts := 0
 	if err := refuse(info, args, false); err != nil {
-		return Reply{err: c.wrap(opName(info, args), LaneExclusive, 0, err)}
+		r.err = c.wrap(opName(info, args), LaneExclusive, 0, err)
+	} else {
+		attempts, r.err = c.onLease(ctx, LaneExclusive, info, args, &r.v)
 	}
-	_, r.err = c.onLease(ctx, LaneExclusive, info, args, &r.v)
+	if !start.IsZero() {
+		c.cfg.Hooks.ended(CommandEvent{Name: opName(info, args), Lane: LaneExclusive, Commands: 1, Start: start, Attempts: attempts, Err: r.Err()})
+	}
 	return r
 }
 
@@ -81,7 +75,7 @@ func (c *Client) route(ctx context.Context, info *command.Info, args []any, v *r
 
 // onShared runs a command on the shared lane, or on the exclusive one when it is large.
 func (c *Client) onShared(ctx context.Context, info *command.Info, args []any, v *resp.Value) (lane Lane, attempts int, err error) {
-	timeout := c.timeout(ctx)
+	timeout := callTimeout(ctx, &c.cfg)
 	for attempts = 1; ; attempts++ {
 		k := wire.NewCall()
 		if err = k.Command(args); err != nil {
@@ -123,8 +117,8 @@ func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, arg
 		return 0, c.wrap(opName(info, args), lane, 0, err)
 	}
 	t := timeoutOf(info, args)
-	timeout, stall := c.limits(ctx, t)
-	acquireTimeout := c.timeout(ctx)
+	timeout, stall := limits(ctx, &c.cfg, t)
+	acquireTimeout := callTimeout(ctx, &c.cfg)
 	for attempts = 1; ; attempts++ {
 		k := wire.NewCall()
 		if err = k.Command(args); err != nil {
@@ -202,37 +196,31 @@ func (c *Client) succeeded() {
 	c.retryBudget.Success()
 }
 
-// timeout is CommandTimeout when the context has no deadline of its own, else 0.
-func (c *Client) timeout(ctx context.Context) time.Duration {
+// callTimeout is CommandTimeout when the context has no deadline of its own, else 0.
+func callTimeout(ctx context.Context, cfg *Config) time.Duration {
 	if _, ok := ctx.Deadline(); ok {
 		return 0
 	}
-	return c.cfg.CommandTimeout
+	return cfg.CommandTimeout
 }
 
 // blockingGrace is how much longer than its own timeout a command that waits on the server may take.
 const blockingGrace = time.Second
 
-// limits are the time limit of a call and the age at which its reply means a stall.
-func (c *Client) limits(ctx context.Context, t blockTimeout) (timeout, stall time.Duration) {
-	return limits(ctx, c.cfg.CommandTimeout, c.cfg.StallTimeout, t)
-}
-
-func limits(ctx context.Context, commandTimeout, stallTimeout time.Duration, t blockTimeout) (timeout, stall time.Duration) {
-	_, bounded := ctx.Deadline()
+// limits are the time limit of a call, 0 when only its context has one, and the age at which its reply means a stall, in the
+// terms of [wire.Conn.RoundTrip].
+func limits(ctx context.Context, cfg *Config, t blockTimeout) (timeout, stall time.Duration) {
 	switch {
 	case t.forever:
 		return 0, -1
-	case t.waits:
-		timeout = t.d + blockingGrace
-		if stall = -1; stallTimeout > 0 {
-			stall = t.d + stallTimeout
-		}
-	default:
-		timeout = commandTimeout
+	case !t.waits:
+		return callTimeout(ctx, cfg), 0
 	}
-	if bounded {
-		timeout = 0
+	if _, ok := ctx.Deadline(); !ok {
+		timeout = t.d + blockingGrace
+	}
+	if stall = -1; cfg.StallTimeout > 0 {
+		stall = t.d + cfg.StallTimeout
 	}
 	return timeout, stall
 }

@@ -119,12 +119,16 @@ type closedError struct{ err error }
 func (e closedError) Error() string   { return ErrClosed.Error() }
 func (e closedError) Unwrap() []error { return []error{ErrClosed, e.err} }
 
-// wrap makes the Error of a failed call.
 func (c *Client) wrap(op string, lane Lane, attempts int, err error) error {
+	return wrapError(c.cfg.Addr, op, lane, attempts, err)
+}
+
+// wrapError makes the Error of a failed call.
+func wrapError(endpoint, op string, lane Lane, attempts int, err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
-	e := &Error{Op: op, Endpoint: c.cfg.Addr, Lane: lane, Attempts: attempts, Err: err}
+	e := &Error{Op: op, Endpoint: endpoint, Lane: lane, Attempts: attempts, Err: err}
 	if left, ok := errors.AsType[*wire.LeftError](err); ok {
 		e.MayHaveRun = left.Sent
 	}

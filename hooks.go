@@ -36,7 +36,7 @@ func (l Lane) String() string {
 type Hooks struct {
 	// OnDial is called when a dial has ended.
 	OnDial func(DialEvent)
-	// OnCommand is called when a call has ended. It costs each call two clock readings.
+	// OnCommand is called when a call has ended, be it on a Client, a Conn or a Pipeline. It costs each call two clock readings.
 	OnCommand func(CommandEvent)
 	// OnConn is called when a conn was opened or closed, stalled or recovered, when a lease seems lost, and when a reply came
 	// for a caller that had left a blocking command.
@@ -53,14 +53,28 @@ type DialEvent struct {
 	Err      error // nil when a conn came of it
 }
 
+// start is when a call begins, for a listener to its end; zero when there is none.
+func (h *Hooks) start() time.Time {
+	if h.OnCommand == nil {
+		return time.Time{}
+	}
+	return time.Now()
+}
+
+// ended tells the listener that there was at the start of a call.
+func (h *Hooks) ended(e CommandEvent) {
+	e.Duration = time.Since(e.Start)
+	h.OnCommand(e)
+}
+
 // Timings are how long the phases of a dial took; 0 for one that did not happen.
 type Timings = wire.Timings
 
 // CommandEvent is one call. It names the command and never its arguments.
 type CommandEvent struct {
 	Name     string // of the command, or "pipeline"
-	Lane     Lane
-	Commands int // 1, or the length of the pipeline
+	Lane     Lane   // 0 for a conn from Dial, and when no lane was chosen
+	Commands int    // 1, or the length of the pipeline
 	Start    time.Time
 	Duration time.Duration
 	Attempts int

@@ -103,16 +103,20 @@ func (p *Pipeline) Exec(ctx context.Context) (replies []Reply, err error) {
 	if p.multi && p.conn == nil {
 		return nil, p.wrap(0, 0, usage("MULTI without EXEC in the pipeline"))
 	}
-	if p.client != nil && p.client.cfg.Hooks.OnCommand != nil {
-		start := time.Now()
-		replies, lane, attempts, err := p.exec(ctx)
-		p.client.cfg.Hooks.OnCommand(CommandEvent{
-			Name: "pipeline", Lane: lane, Commands: len(p.ends), Start: start, Duration: time.Since(start), Attempts: attempts, Err: err,
-		})
-		return replies, err
+	hooks := &p.config().Hooks
+	start := hooks.start()
+	replies, lane, attempts, err := p.exec(ctx)
+	if !start.IsZero() {
+		hooks.ended(CommandEvent{Name: "pipeline", Lane: lane, Commands: len(p.ends), Start: start, Attempts: attempts, Err: err})
 	}
-	replies, _, _, err = p.exec(ctx)
 	return replies, err
+}
+
+func (p *Pipeline) config() *Config {
+	if p.conn != nil {
+		return p.conn.cfg
+	}
+	return &p.client.cfg
 }
 
 func (p *Pipeline) exec(ctx context.Context) (replies []Reply, lane Lane, attempts int, err error) {
@@ -147,7 +151,7 @@ func (p *Pipeline) send(ctx context.Context) (replies []Reply, lane Lane, attemp
 			p.conn.note(info)
 		}
 		replies, err = p.trip(ctx, p.conn.wc, callTimeout(ctx, p.conn.cfg), true)
-		return replies, LaneExclusive, 1, err
+		return replies, p.conn.lane(), 1, err
 	}
 	c := p.client
 	if lane = LaneShared; p.own || len(p.ends) > sharedPipeline || c.cfg.LaneThreshold > 0 && len(p.buf) >= c.cfg.LaneThreshold {
@@ -155,7 +159,7 @@ func (p *Pipeline) send(ctx context.Context) (replies []Reply, lane Lane, attemp
 			lane = LaneShared
 		}
 	}
-	timeout := c.timeout(ctx)
+	timeout := callTimeout(ctx, &c.cfg)
 	for attempts = 1; ; attempts++ {
 		start := time.Now()
 		replies, err = p.attempt(ctx, lane, timeout)
@@ -220,13 +224,6 @@ func (p *Pipeline) trip(ctx context.Context, conn *wire.Conn, timeout time.Durat
 		return replies[:failed.Got], err
 	}
 	return nil, err // its replies are swallowed in order, into where they would have gone
-}
-
-func callTimeout(ctx context.Context, cfg *Config) time.Duration {
-	if _, ok := ctx.Deadline(); ok {
-		return 0
-	}
-	return cfg.CommandTimeout
 }
 
 func (p *Pipeline) wrap(lane Lane, attempts int, err error) error {
