@@ -58,6 +58,7 @@ type stormRun struct {
 	load   *stormLoad
 	begin  time.Time    // when the load began
 	marks  [4]time.Time // when the phases began, and when the last one ended
+	cut    time.Time    // when the fault had come
 	healed time.Time    // when the fault itself was over
 }
 
@@ -180,6 +181,7 @@ func (s *stormRun) phases(ctx context.Context) error {
 	if err := fault.begin(ctx); err != nil {
 		return errors.Join(err, fault.end(ctx))
 	}
+	s.cut = time.Now()
 	err = s.wait(ctx, PhaseDuring, s.o.During)
 	// Whatever happened: no server is left frozen.
 	if err := errors.Join(err, fault.end(ctx)); err != nil {

@@ -14,6 +14,7 @@ const (
 	stormTimeline   = 100                    // steps of the timeline, about
 	stormStepMin    = 50 * time.Millisecond
 	stormSampleMost = 100_000
+	stormGone       = 100 * time.Millisecond // until a client has noticed that all its conns are gone
 )
 
 // sample is one look at the counters.
@@ -100,7 +101,10 @@ func (s *stormRun) countPhase(i int, name string, end time.Time, samples []sampl
 		if int(x.phase) != i {
 			continue
 		}
-		p.DialsUnderWayMax = max(p.DialsUnderWayMax, x.underWay)
+		// While the last calls still succeed nobody can know that the server is gone.
+		if name != PhaseDuring || s.o.Fault != FaultRefuse || x.at.Sub(s.cut) > stormGone {
+			p.DialsUnderWayMax = max(p.DialsUnderWayMax, x.underWay)
+		}
 		if j > 0 {
 			refused += x.refused - samples[j-1].refused
 		}

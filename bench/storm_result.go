@@ -87,7 +87,8 @@ type StormPhase struct {
 	// DialsRefused is how many dials were refused, as the client's dial hook
 	// counts them: a server that is gone counts nothing.
 	DialsRefused int `json:"dials_refused"`
-	// DialsUnderWayMax is the most dials that were under way at once.
+	// DialsUnderWayMax is the most dials that were under way at once; while the
+	// server refuses, from 100 ms after the last connection was cut.
 	DialsUnderWayMax int `json:"dials_under_way_max"`
 	// OK is how many calls succeeded.
 	OK int64 `json:"ok"`
