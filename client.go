@@ -202,7 +202,7 @@ func (c *Client) dial(ctx context.Context, lane Lane) (*wire.Conn, error) {
 func (c *Client) Ping(ctx context.Context) error { return c.Do(ctx, "PING").Err() }
 
 // Close ends the client: new calls fail with ErrClosed, those under way may end until ctx does (CommandTimeout when it has no
-// deadline), then they are cut off. Afterwards no conn and no goroutine is left. It returns ctx's error when it had to cut.
+// deadline, 2 s when that is 0), then they are cut off. Afterwards no conn and no goroutine is left. It returns ctx's error when it had to cut.
 // Calling it again waits as well.
 func (c *Client) Close(ctx context.Context) error {
 	c.closing.Do(func() { close(c.closed) })

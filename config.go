@@ -94,28 +94,30 @@ type Config struct {
 	// PingInterval is the idle time after which a conn is pinged in the background. 0: never.
 	PingInterval time.Duration
 
-	// MaxWaiters bounds the callers that wait for an exclusive conn. 0: 10,000.
+	// MaxWaiters bounds the callers that wait for an exclusive conn, and those that wait for one of the blocking lane. 0: 10,000.
 	MaxWaiters int
-	// AcquireTimeout bounds their wait, besides the call's own deadline. 0: the call's deadline alone.
+	// AcquireTimeout bounds the wait for an exclusive conn, besides the call's own deadline. 0: the call's deadline alone.
 	AcquireTimeout time.Duration
-	// Overload is opt-in: see there.
+	// Overload says what is done about more callers than the lanes can ever serve. The zero Overload: nothing.
 	Overload Overload
 	// WaitWhileDown lets calls wait for their deadline while the endpoint refuses conns. Off, they fail at once with the cause
 	// and the time of the next attempt.
 	WaitWhileDown bool
-	// LeakThreshold reports an exclusive conn held for longer through Hooks.OnConn, with the stack that took it. 0: off.
+	// LeakThreshold reports an exclusive conn held for longer, through Hooks.OnConn and with the stack that took it. 0: off.
 	LeakThreshold time.Duration
 
 	// DialTimeout bounds resolving, connecting, TLS and handshake together. Must be positive.
 	DialTimeout time.Duration
 	// CommandTimeout bounds a whole call whose context has no deadline: waiting, retries and all. A command that waits on the
-	// server has its own timeout and a second more instead, and one that waits for ever only its context. 0: no bound but
-	// StallTimeout.
+	// server has its own timeout and a second more instead, or only its context when it waits for ever, both from when it has
+	// a conn. 0: no bound; a call then waits for as long as its endpoint does not answer.
 	CommandTimeout time.Duration
 	// StallTimeout is how late the oldest reply of a conn may be before the conn gets no more work, and is replaced as soon as a
 	// fresh conn shows that the server answers. 0: never; then only TCP finds a dead peer.
 	StallTimeout time.Duration
-	// MaxRetries is how often a command is repeated that provably did not run, or that only reads. 0: never.
+	// MaxRetries is how often a command is repeated that provably did not run, at once, or that only reads, after a pause of
+	// up to 8 ms, then 16, 32 … 512. The latter comes out of a budget of 10, which each success refills by a tenth; beyond it
+	// one a second is repeated. 0: never.
 	MaxRetries int
 	// LaneThreshold is the size in bytes from which a request travels on the exclusive lane, so that small ones need not wait
 	// behind it. 0: never.
@@ -138,8 +140,8 @@ type Config struct {
 	made bool // by DefaultConfig
 }
 
-// Overload switches on what sheds callers of the exclusive lane under lasting overload. All off by default: 250 callers on 10
-// conns are normal use.
+// Overload switches on what sheds callers of the exclusive and of the blocking lane under lasting overload. All off by
+// default: 250 callers on 10 conns are normal use.
 type Overload struct {
 	// CoDel sheds callers that waited too long while even the shortest wait of an interval is above the target, and serves the
 	// newest first meanwhile.

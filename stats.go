@@ -18,7 +18,7 @@ type Stats struct {
 	Retries       uint64 // commands repeated
 	RetriesDenied uint64 // not repeated for want of retry budget
 	Stalls        uint64 // conns that stalled
-	Probes        uint64 // dials made to see whether a stalled endpoint answers
+	Probes        uint64 // attempts to see whether a stalled endpoint answers, by a dial or else a PING
 	LostReplies   uint64 // elements that came for blocking commands whose callers had left
 }
 

@@ -10,14 +10,13 @@ const (
 	retryCapacity  = 10_000
 	retryPerOK     = 100
 	retryCost      = 1_000
-	timeoutCost    = 2_000
 	reserveEveryNs = int64(time.Second)
 )
 
 // RetryBudget bounds how much retries add to the load of an endpoint: it holds
-// 10 tokens at the start and at most, earns 0.1 for a success, pays 1 for a
-// retry and loses 2 to a timeout. Beside it one retry a second is always
-// allowed, so that a client with little traffic can retry at all.
+// 10 tokens at the start and at most, earns 0.1 for a success and pays 1 for a
+// retry. Beside it one retry a second is always allowed, so that a client with
+// little traffic can retry at all.
 //
 // Retries are thus at most 10 + successes/10 + seconds, whatever fails.
 // Use one per endpoint. It is safe for concurrent use; make it with
@@ -65,19 +64,6 @@ func (b *RetryBudget) Success() {
 			return
 		}
 		if b.tokens.CompareAndSwap(have, min(have+retryPerOK, retryCapacity)) {
-			return
-		}
-	}
-}
-
-// Timeout takes two tokens: a timeout says more about overload than an error.
-func (b *RetryBudget) Timeout() {
-	for {
-		have := b.tokens.Load()
-		if have <= 0 {
-			return
-		}
-		if b.tokens.CompareAndSwap(have, max(have-timeoutCost, 0)) {
 			return
 		}
 	}

@@ -68,15 +68,6 @@ func TestRetryBudgetTerms(t *testing.T) {
 		if b.Balance() != 3.5 {
 			t.Errorf("balance %v", b.Balance())
 		}
-		b.Timeout()
-		if b.Balance() != 1.5 {
-			t.Errorf("balance %v after a timeout", b.Balance())
-		}
-		b.Timeout()
-		b.Timeout()
-		if b.Balance() != 0 {
-			t.Errorf("balance %v, below nothing is nothing", b.Balance())
-		}
 		for range 1000 {
 			b.Success()
 		}
