@@ -7,6 +7,7 @@ import (
 
 	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/evenkeeltest"
+	"github.com/evenkeel-go/evenkeel/internal/race"
 )
 
 // TestAllocations states what a call may allocate: nothing for a SET, its value for a GET, and what a context costs besides is
@@ -68,7 +69,7 @@ func TestAllocations(t *testing.T) {
 		c.f() // warms pools up
 		got := testing.AllocsPerRun(2000, c.f)
 		t.Logf("%s: %.2f allocations", c.name, got)
-		if got > c.max && !raceEnabled {
+		if got > c.max && !race.Enabled {
 			t.Errorf("%s: %.2f allocations, want at most %.0f", c.name, got, c.max)
 		}
 	}

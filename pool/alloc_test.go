@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/evenkeel-go/evenkeel/internal/race"
 )
 
 // budget fails if f allocates more than limit times a run.
 func allocBudget(t *testing.T, name string, limit float64, f func()) {
 	t.Helper()
-	if got := testing.AllocsPerRun(200, f); got > limit && !raceEnabled {
+	if got := testing.AllocsPerRun(200, f); got > limit && !race.Enabled {
 		t.Errorf("%s: %v allocations, budget %v", name, got, limit)
 	}
 }

@@ -32,6 +32,10 @@ var rules = []rule{
 		reason: "a network knows nothing of what is spoken over it",
 	},
 	{
+		dir: "internal/race", layer: 0,
+		reason: "one constant of the build depends on nothing",
+	},
+	{
 		dir: "report", layer: 0,
 		reason: "tables and plots are generic: a door turns its results into a page, and report imports no door",
 	},
@@ -110,12 +114,13 @@ var testThird = []string{
 	"github.com/alicebob/miniredis/v2",
 }
 
-// testOwn are our packages that any test may import, whatever its layer: test servers and the virtual network. Neither imports a package that would close
-// a cycle.
-var testOwn = []string{"evenkeeltest", "internal/simnet"}
+// testOwn are our packages that any test may import, whatever its layer: test servers, the virtual network, and whether the race detector is on. None imports a
+// package that would close a cycle.
+var testOwn = []string{"evenkeeltest", "internal/simnet", "internal/race"}
 
 // testOnly are packages that no code but tests may import.
 var testOnly = map[string]string{
+	"internal/race":   "what code does must not depend on whether the race detector watches",
 	"internal/simnet": "a virtual network is a test instrument: code that shipped with it would have a second way to reach a server",
 }
 

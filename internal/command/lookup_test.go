@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/evenkeel-go/evenkeel/internal/race"
 )
 
 func TestLookup(t *testing.T) {
@@ -96,7 +98,7 @@ func TestLookupDoesNotAllocate(t *testing.T) {
 			}
 		}
 	})
-	if allocs != 0 && !raceEnabled {
+	if allocs != 0 && !race.Enabled {
 		t.Errorf("%v allocations in %d lookups, want none", allocs, len(calls))
 	}
 }

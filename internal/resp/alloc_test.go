@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/evenkeel-go/evenkeel/internal/race"
 )
 
 // hotInputs are replies as they come all day, with the allocations that each may cost.
@@ -53,7 +55,7 @@ func TestAllocations(t *testing.T) {
 				}
 			}
 		})
-		if raceEnabled {
+		if race.Enabled {
 			continue
 		}
 		if got > c.allocs {
@@ -74,7 +76,7 @@ func TestAllocationsOfSplitBulk(t *testing.T) {
 		feed(t, &p, &v, head)
 		feed(t, &p, &v, tail)
 	})
-	if len(v.Str) != 100 || got > 1 && !raceEnabled {
+	if len(v.Str) != 100 || got > 1 && !race.Enabled {
 		t.Errorf("%v allocations for a string of %d bytes, want 1 for 100", got, len(v.Str))
 	}
 }
@@ -99,7 +101,7 @@ func TestAppendCommandDoesNotLetArgumentsEscape(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if got != 0 && !raceEnabled {
+	if got != 0 && !race.Enabled {
 		t.Errorf("%v allocations, want 0", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/evenkeel-go/evenkeel/evenkeeltest"
+	"github.com/evenkeel-go/evenkeel/internal/race"
 )
 
 // TestAllocations holds the lone caller to its budget: nothing for a SET, the value for a GET, and beside that what the context
@@ -60,7 +61,7 @@ func TestAllocations(t *testing.T) {
 			if name == "TLS" {
 				tc.budget += 4 // crypto/tls makes its own
 			}
-			if got > tc.budget && !raceEnabled {
+			if got > tc.budget && !race.Enabled {
 				t.Errorf("%s, %s: %v allocations, budget %v", name, tc.name, got, tc.budget)
 			}
 		}
@@ -94,7 +95,7 @@ func TestIdleConnIsSmall(t *testing.T) {
 		if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("wire.(*Conn)")) {
 			t.Errorf("an idle conn has a goroutine:\n%s", stacks)
 		}
-		if each := (int64(heap()) - int64(before)) / n; each > maxIdleConn && !raceEnabled {
+		if each := (int64(heap()) - int64(before)) / n; each > maxIdleConn && !race.Enabled {
 			t.Errorf("an idle conn holds %d bytes, budget %d", each, maxIdleConn)
 		} else {
 			t.Logf("an idle conn holds %d bytes", each)

@@ -1,6 +1,0 @@
-//go:build !race
-
-package wire
-
-// raceEnabled says that allocations are not those of a normal build.
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package evenkeel_test
-
-const raceEnabled = false
