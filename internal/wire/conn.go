@@ -157,16 +157,15 @@ func (c *Conn) RoundTrip(ctx context.Context, k *Call, timeout, stall time.Durat
 	if k.ch == nil || c.virtual {
 		k.ch, k.virtual = make(chan struct{}, 1), c.virtual
 	}
-	c.mu.Lock()
 	now := c.now()
 	if timeout > 0 {
 		k.deadline = now + int64(timeout)
 	}
-	dl, ok := ctx.Deadline()
-	nudges := ok && c.owed.Load() > 0 && dl.Sub(c.born) > time.Duration(now+2*cancelGrace)
-	if nudges {
-		k.nudge = now + cancelGrace
+	nudges := false
+	if dl, ok := ctx.Deadline(); ok && dl.Sub(c.born) > time.Duration(now+2*cancelGrace) && c.owed.Load() > 0 {
+		nudges, k.nudge = true, now+cancelGrace
 	}
+	c.mu.Lock()
 	if c.err != nil || c.fullLocked(k) || c.longIdleLocked(now) {
 		if err := c.admitLocked(ctx, k); err != nil { // unlocks on an error
 			k.Free()
