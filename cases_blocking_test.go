@@ -13,7 +13,6 @@ import (
 
 	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/evenkeeltest"
-	"github.com/evenkeel-go/evenkeel/internal/simnet"
 )
 
 // TestE1_BlockingLongerThanTheTimeout: every command that waits on the server waits as long as it says, whatever the timeout
@@ -131,15 +130,7 @@ func deadlineKept(t *testing.T, lane evenkeel.Lane) {
 		timeout = 50 * time.Millisecond
 		freeze  = 20 * time.Second
 	)
-	network := simnet.New(simnet.Options{})
-	ln, err := network.Listen("frozen:6379")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fake := evenkeeltest.NewFake(ln, nil)
-	defer func() { _ = fake.Close() }()
-	cfg := evenkeel.DefaultConfig("frozen:6379")
-	cfg.Dialer, cfg.Governor = network.Dial, evenkeel.NewGovernor(0)
+	_, fake, cfg := newVirtual(t, "frozen:6379")
 	client, err := evenkeel.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -216,8 +207,10 @@ func TestF1_RunsAtMostOnce(t *testing.T) {
 	if _, err := server.Do(t.Context(), "SADD", "set", "a", "b", "c", "d", "e", "f", "g", "h"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.DoExclusive(t.Context(), "PING").Err(); err != nil {
-		t.Fatal(err)
+	for _, do := range []func(context.Context, ...any) evenkeel.Reply{r.Do, r.DoExclusive} {
+		if err := do(t.Context(), "PING").Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	eventually(t, 5*time.Second, "all conns are open", func() bool { return r.Stats().Exclusive.Open == 4 })
 	calls := map[string]func(ctx context.Context) error{}

@@ -143,6 +143,7 @@ type Endpoint struct {
 
 	holdUntil time.Time // after a mass disconnect; dials but the first wait for it
 	holdFirst bool      // that first one is still to come
+	scouting  bool      // no dial has come through since: one at a time
 	lossFrom  time.Time
 	lossCount int
 
@@ -212,6 +213,9 @@ func (e *Endpoint) admit(now time.Time, overflow bool) (ok bool, retryAt time.Ti
 	if now.Before(e.holdUntil) && !e.holdFirst {
 		return false, e.holdUntil
 	}
+	if e.scouting && e.pending > 0 {
+		return false, time.Time{}
+	}
 	if overflow {
 		if at := e.bucket.ready(now); now.Before(at) {
 			e.st.DeniedTokens++
@@ -244,6 +248,7 @@ func (e *Endpoint) Done(err error) {
 	if err == nil {
 		e.fresh++
 		e.freshAt = now
+		e.scouting = false
 	}
 	switch {
 	case errors.Is(err, ErrGivenUp):
@@ -307,8 +312,9 @@ func (e *Endpoint) Succeeded() {
 // Lost reports that n established conns were lost; what was closed on purpose
 // does not count. Several within FirstDelayMax are a mass disconnect: the next
 // dial may start at once and all others only after U(0, FirstDelayMax), so that a
-// fleet does not come back in one wave. When no command has succeeded since the
-// last dial, which was less than a second ago, the loss counts as a failed dial.
+// fleet does not come back in one wave, and one at a time until one has come
+// through. When no command has succeeded since the last dial, which was less than a
+// second ago, the loss counts as a failed dial.
 func (e *Endpoint) Lost(n int) {
 	if n <= 0 {
 		return
@@ -325,6 +331,7 @@ func (e *Endpoint) Lost(n int) {
 		if before < massLoss && e.lossCount >= massLoss {
 			e.holdUntil = now.Add(time.Duration(e.cfg.Rand() * float64(window)))
 			e.holdFirst = e.pending == 0
+			e.scouting = true
 		}
 	}
 	var listeners []*listener

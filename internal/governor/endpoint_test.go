@@ -178,6 +178,13 @@ func TestMassDisconnect(t *testing.T) {
 		e.Lost(50) // more of the same does not prolong it
 		mustDeny(t, e, 400*time.Millisecond, nil)
 		time.Sleep(400 * time.Millisecond)
+		// The first one is under way still, and a call that an old conn has answered says nothing about new ones.
+		e.Succeeded()
+		if ok, retryAt, cause := e.TryStart(false); ok || !retryAt.IsZero() || cause != nil {
+			t.Errorf("a second dial before one has come through: ok %v, retry at %v, cause %v", ok, retryAt, cause)
+		}
+		e.Done(nil)
+		mustStart(t, e)
 		mustStart(t, e)
 		if st := e.State(); st.Lost != 101 || st.Failing {
 			t.Errorf("%+v", st)
