@@ -309,7 +309,7 @@ func boolOf(v *resp.Value) (bool, misfit) {
 		switch v.Str {
 		case "1", "true", "OK":
 			return true, fits
-		case "0", "false":
+		case "0", "-0", "false": // -0 is how RESP2 has the double that is 0 all the same
 			return false, fits
 		}
 		return false, notBool

@@ -230,7 +230,7 @@ func TestNumbersAtTheirLimits(t *testing.T) {
 func TestBool(t *testing.T) {
 	for wire, want := range map[string]string{
 		"#t\r\n": "true", "#f\r\n": "false", ":1\r\n": "true", ":0\r\n": "false", ":2\r\n": "conversion", "+OK\r\n": "true", "$1\r\n1\r\n": "true",
-		"$1\r\n0\r\n": "false", ",1\r\n": "true", ",0.5\r\n": "conversion", "$4\r\ntrue\r\n": "true", "$5\r\nfalse\r\n": "false", "+QUEUED\r\n": "conversion",
+		"$1\r\n0\r\n": "false", ",1\r\n": "true", ",0.5\r\n": "conversion", ",-0\r\n": "false", "$2\r\n-0\r\n": "false", "$4\r\ntrue\r\n": "true", "$5\r\nfalse\r\n": "false", "+QUEUED\r\n": "conversion",
 		"_\r\n": "ErrNil", "*-1\r\n": "ErrNil", "-ERR x\r\n": "server ERR", "*0\r\n": "conversion",
 	} {
 		if got := show(replyOf(t, wire).Bool()); got != want {
