@@ -189,13 +189,7 @@ func nameOrPortGone(t *testing.T, gone error) {
 		clients = 20
 		outage  = 15 * time.Second
 	)
-	network := simnet.New(simnet.Options{})
-	ln, err := network.Listen("redis.example:6379")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fake := evenkeeltest.NewFake(ln, nil)
-	defer func() { _ = fake.Close() }()
+	network, fake, cfg := newVirtual(t, "redis.example:6379")
 	var (
 		down     atomic.Bool
 		lines    atomic.Int64
@@ -203,7 +197,6 @@ func nameOrPortGone(t *testing.T, gone error) {
 		all      []*evenkeel.Client
 	)
 	for range clients {
-		cfg := evenkeel.DefaultConfig("redis.example:6379")
 		cfg.Logger = slog.New(countingHandler{&lines})
 		cfg.Governor = evenkeel.NewGovernor(0)
 		cfg.Dialer = func(ctx context.Context, netw, addr string) (net.Conn, error) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/evenkeeltest"
-	"github.com/evenkeel-go/evenkeel/internal/simnet"
 )
 
 // TestC1_PeerVanishes: no FIN, no RST, and nothing of what is sent arrives.
@@ -201,15 +200,7 @@ func connectsButDoesNotAnswer(t *testing.T, paused bool) {
 		callers = 50
 		timeout = time.Second
 	)
-	network := simnet.New(simnet.Options{})
-	ln, err := network.Listen("silent:6379")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fake := evenkeeltest.NewFake(ln, nil)
-	defer func() { _ = fake.Close() }()
-	cfg := evenkeel.DefaultConfig("silent:6379")
-	cfg.Dialer, cfg.Governor = network.Dial, evenkeel.NewGovernor(0)
+	_, fake, cfg := newVirtual(t, "silent:6379")
 	client, err := evenkeel.New(cfg)
 	if err != nil {
 		t.Fatal(err)

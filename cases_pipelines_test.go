@@ -15,7 +15,6 @@ import (
 
 	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/evenkeeltest"
-	"github.com/evenkeel-go/evenkeel/internal/simnet"
 )
 
 // TestL1_HugePipeline: between peers that stop reading while they cannot write, long pipelines go through, and neither side
@@ -107,18 +106,10 @@ func TestL1_HugePipeline(t *testing.T) {
 // no stall.
 func TestL1_SlowPipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := simnet.New(simnet.Options{})
-		ln, err := network.Listen("slow:6379")
-		if err != nil {
-			t.Fatal(err)
-		}
-		fake := evenkeeltest.NewFake(ln, nil)
-		defer func() { _ = fake.Close() }()
+		_, fake, cfg := newVirtual(t, "slow:6379")
 		fake.Handle("SLOW", func(*evenkeeltest.Request) evenkeeltest.Reply {
 			return evenkeeltest.OK().After(300 * time.Millisecond)
 		})
-		cfg := evenkeel.DefaultConfig("slow:6379")
-		cfg.Dialer, cfg.Governor = network.Dial, evenkeel.NewGovernor(0)
 		client, err := evenkeel.New(cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/evenkeeltest"
+	"github.com/evenkeel-go/evenkeel/internal/simnet"
 )
 
 // A rig is a client whose conns all go through a relay, with both sides counted: the relay sees what the server would, frozen
@@ -43,6 +44,21 @@ func newRig(tb testing.TB, addr string, configure func(*evenkeel.Config)) *rig {
 	}
 	tb.Cleanup(func() { r.shut(tb) })
 	return r
+}
+
+// newVirtual makes a scriptable server on a network of its own in virtual time, and a Config for its clients.
+func newVirtual(tb testing.TB, addr string) (*simnet.Network, *evenkeeltest.Fake, evenkeel.Config) {
+	tb.Helper()
+	network := simnet.New(simnet.Options{})
+	ln, err := network.Listen(addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	fake := evenkeeltest.NewFake(ln, nil)
+	tb.Cleanup(func() { _ = fake.Close() })
+	cfg := evenkeel.DefaultConfig(addr)
+	cfg.Dialer, cfg.Governor = network.Dial, evenkeel.NewGovernor(0)
+	return network, fake, cfg
 }
 
 // shut closes the client and checks that none of its conns is left.
