@@ -211,9 +211,9 @@ func (p *Pipeline) trip(ctx context.Context, conn *wire.Conn, timeout time.Durat
 	replies := make(sink, len(p.ends))
 	k.Into(replies)
 	if own {
-		k.Pipeline(p.buf, p.ends, nil)
+		k.Pipeline(p.buf, p.ends)
 	} else {
-		k.Raw(p.buf, len(p.ends), nil)
+		k.Raw(p.buf, len(p.ends))
 	}
 	err := conn.RoundTrip(ctx, k, timeout, 0)
 	if err == nil {

@@ -40,9 +40,8 @@ type Call struct {
 	end      int64 // position of its last byte in the conn's write stream
 	size     int64 // its bytes in the write stream
 
-	one  resp.Value
-	many []resp.Value // replies when want > 1 and there is no sink
-	sink Sink         // where the replies go instead; nil for one and many
+	one  resp.Value // the reply, when there is no sink
+	sink Sink       // where the replies go
 	err  error
 
 	pump    *pump // a long pipeline that is sent in windows; nil for all else
@@ -64,7 +63,7 @@ func (k *Call) Free() {
 	k.buf = k.buf[:0]
 	k.ext, k.want, k.got, k.next = nil, 0, 0, nil
 	k.deadline, k.due, k.nudge, k.stall, k.seen = 0, 0, 0, 0, 0
-	k.one, k.many, k.sink, k.err, k.pump, k.onLost = resp.Value{}, nil, nil, nil, nil, nil
+	k.one, k.sink, k.err, k.pump, k.onLost = resp.Value{}, nil, nil, nil, nil
 	k.size = 0
 	if k.virtual {
 		k.ch, k.virtual = nil, false
@@ -94,27 +93,17 @@ func (k *Call) Words(words ...string) {
 }
 
 // Raw sets n encoded commands that the caller keeps owning: b is not read any more once RoundTrip has returned.
-// Into takes the slice that the replies are appended to; it belongs to the Call until RoundTrip returns without an error.
-func (k *Call) Raw(b []byte, n int, into []resp.Value) {
-	k.ext, k.want, k.many = b, n, into
-}
+func (k *Call) Raw(b []byte, n int) { k.ext, k.want = b, n }
 
 // A Sink is where the replies of a Call go, so that they need not be copied there afterwards. Slot(i) is asked for by whoever
 // reads the conn; after an error of RoundTrip other than a *ConnError the conn may still write to it.
 type Sink interface{ Slot(i int) *resp.Value }
 
-// Into has the replies parsed into a sink rather than kept for Replies.
+// Into has the replies parsed into a sink. A Call of several commands needs one to keep more than the last reply.
 func (k *Call) Into(s Sink) { k.sink = s }
 
-// Reply is the reply to a Call of one command.
+// Reply is the reply to a Call of one command that has no sink.
 func (k *Call) Reply() *resp.Value { return &k.one }
-
-// Replies are those to a Call of several commands, in order, and become the caller's.
-func (k *Call) Replies() []resp.Value {
-	r := k.many
-	k.many = nil
-	return r
-}
 
 // OnLost has f told of each reply that comes after the caller has left: f is called by whoever reads then and must not block.
 func (k *Call) OnLost(f func(resp.Value)) { k.onLost = f }
@@ -127,23 +116,11 @@ func (k *Call) slot() *resp.Value {
 	if k.sink != nil {
 		return k.sink.Slot(k.got)
 	}
-	if k.want == 1 && k.many == nil {
-		return &k.one
-	}
-	if len(k.many) == cap(k.many) {
-		// Grown with what arrives: a long pipeline whose conn dies early costs little.
-		grown := make([]resp.Value, len(k.many), max(min(k.want, 512), 2*cap(k.many)))
-		copy(grown, k.many)
-		k.many = grown
-	}
-	return &k.many[:len(k.many)+1][len(k.many)]
+	return &k.one
 }
 
 // accept counts the reply that was parsed into slot and reports whether it was the last one owed.
 func (k *Call) accept() bool {
-	if k.many != nil {
-		k.many = k.many[:len(k.many)+1]
-	}
 	k.got++
 	return k.got == k.want
 }

@@ -45,8 +45,7 @@ type ConnError struct {
 	Cause      error
 	MayHaveRun bool          // at least one command of the call may have reached the server whole
 	Elapsed    time.Duration // since the call was made
-	Got        int           // replies that had come, of a call of several commands
-	Partial    []resp.Value  // these replies, unless they went into a sink
+	Got        int           // replies that had come, of a call of several commands; they are in its sink
 }
 
 func (e *ConnError) Error() string { return "conn failed: " + e.Cause.Error() }
@@ -156,14 +155,14 @@ func (c *Conn) failAll(me *Call) error {
 		err := &ConnError{Cause: cause, MayHaveRun: ran, Elapsed: time.Duration(now - k.at), Got: k.got}
 		switch {
 		case k == me:
-			if err.Partial, mine = k.many, err; k.state.Load() == done { // overdue at the same moment
+			if mine = err; k.state.Load() == done { // overdue at the same moment
 				mine = k.err
 			}
 			k.Free()
 		case k.state.Load() == abandoned:
 			k.Free()
 		default:
-			err.Partial, k.err = k.many, err
+			k.err = err
 			switch ok, signal := k.settle(done); {
 			case signal:
 				k.signal()

@@ -111,7 +111,7 @@ func TestMayHaveRun(t *testing.T) {
 		partly := make(chan error, 1)
 		r.wg.Go(func() {
 			k := NewCall()
-			k.Raw(raw, len(ends), nil)
+			k.Raw(raw, len(ends))
 			partly <- r.c.RoundTrip(context.Background(), k, 0, 0)
 		})
 		synctest.Wait()
@@ -137,12 +137,14 @@ func TestPartialReplies(t *testing.T) {
 	inBubble(t, s, func(r *rig) {
 		raw, ends := pipeline(10, 0)
 		k := NewCall()
-		k.Raw(raw, len(ends), nil)
+		k.Raw(raw, len(ends))
+		values := make(slots, len(ends))
+		k.Into(values)
 		failed, ok := errors.AsType[*ConnError](r.c.RoundTrip(context.Background(), k, 0, 0))
-		if !ok || !failed.MayHaveRun || len(failed.Partial) != 3 {
+		if !ok || !failed.MayHaveRun || failed.Got != 3 {
 			r.t.Fatalf("%+v, want three partial replies", failed)
 		}
-		for i, v := range failed.Partial {
+		for i, v := range values[:failed.Got] {
 			if want := fmt.Sprint(i, "-"); v.Str != want {
 				r.t.Errorf("reply %d is %q", i, v.Str)
 			}

@@ -205,7 +205,9 @@ func (r *rig) take(s move, id string) error {
 		raw = resp.AppendBulkString(raw, tokens[i])
 	}
 	k := NewCall()
-	k.Raw(raw, s.Count, make([]resp.Value, 0, 1))
+	k.Raw(raw, s.Count)
+	replies := make(slots, s.Count)
+	k.Into(replies)
 	start := time.Now()
 	err := r.c.RoundTrip(ctx, k, timeout, 0)
 	took := time.Since(start)
@@ -219,17 +221,12 @@ func (r *rig) take(s move, id string) error {
 		}
 		return nil
 	}
-	var replies []resp.Value
 	if failed, ok := errors.AsType[*ConnError](err); ok {
-		replies = failed.Partial
+		replies = replies[:failed.Got]
 	} else if err != nil {
 		return err
 	} else {
-		replies = k.Replies()
 		k.Free()
-		if len(replies) != s.Count {
-			return fmt.Errorf("%d replies of %d", len(replies), s.Count)
-		}
 	}
 	for i, v := range replies {
 		if v.Str != tokens[i] {

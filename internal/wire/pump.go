@@ -1,7 +1,5 @@
 package wire
 
-import "github.com/evenkeel-go/evenkeel/internal/resp"
-
 // A long pipeline is sent in windows: so many commands are under way that the server and the network stay busy, and not so
 // many that the server must hold all their replies in memory while the client still writes, or that both sides wait for each
 // other to read.
@@ -23,8 +21,8 @@ type pump struct {
 
 // Pipeline sets the commands encoded in b, of which ends tells where each ends, to be sent in windows. b and ends are not
 // read any more once RoundTrip has returned. Only for a conn that nobody else uses meanwhile.
-func (k *Call) Pipeline(b []byte, ends []int, into []resp.Value) {
-	k.want, k.many = len(ends), into
+func (k *Call) Pipeline(b []byte, ends []int) {
+	k.want = len(ends)
 	if len(ends) <= firstWindow && len(b) <= chunkBytes {
 		k.ext = b
 		return

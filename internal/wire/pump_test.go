@@ -19,15 +19,13 @@ import (
 func (r *rig) runPipeline(ctx context.Context, timeout time.Duration, n, size int) error {
 	raw, ends := pipeline(n, size)
 	k := NewCall()
-	k.Pipeline(raw, ends, make([]resp.Value, 0, 1))
+	k.Pipeline(raw, ends)
+	values := make(slots, n)
+	k.Into(values)
 	if err := r.c.RoundTrip(ctx, k, timeout, 0); err != nil {
 		return err
 	}
-	values := k.Replies()
 	k.Free()
-	if len(values) != n {
-		return fmt.Errorf("%d replies, want %d", len(values), n)
-	}
 	for i := range values {
 		if !strings.HasPrefix(values[i].Str, fmt.Sprint(i, "-")) || len(values[i].Str) < size {
 			return fmt.Errorf("reply %d is %.20q", i, values[i].Str)
@@ -57,10 +55,11 @@ func TestL3_ErrorsOfSingleCommands(t *testing.T) {
 		k.Words("NOSUCH")
 		k.Words("GET", "missing")
 		k.Words("GET", "present")
+		v := make(slots, 4)
+		k.Into(v)
 		if err := r.c.RoundTrip(context.Background(), k, 0, 0); err != nil {
 			r.t.Fatal(err)
 		}
-		v := k.Replies()
 		k.Free()
 		if v[0].Str != "OK" || v[1].Kind != resp.KindError || !v[2].IsNull() || v[3].Str != "v" {
 			r.t.Errorf("%+v", v)

@@ -25,6 +25,12 @@ type rig struct {
 	wg   sync.WaitGroup
 }
 
+// slots keep the replies of a call of several commands.
+type slots []resp.Value
+
+// Slot implements Sink.
+func (s slots) Slot(i int) *resp.Value { return &s[i] }
+
 // setup is what a test may want other than plain.
 type setup struct {
 	opts    Options

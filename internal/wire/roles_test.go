@@ -40,7 +40,7 @@ func TestLoneCallerAndCompany(t *testing.T) {
 func TestCallWithoutCommands(t *testing.T) {
 	inBubble(t, setup{}, func(r *rig) {
 		k := NewCall()
-		k.Pipeline(nil, nil, nil)
+		k.Pipeline(nil, nil)
 		if err := r.c.RoundTrip(context.Background(), k, 0, 0); err != nil {
 			r.t.Error(err)
 		}
@@ -295,7 +295,7 @@ func TestQueueFull(t *testing.T) {
 		// An empty queue takes a call of any size.
 		k := NewCall()
 		raw, ends := pipeline(10, 1)
-		k.Raw(raw, len(ends), nil)
+		k.Raw(raw, len(ends))
 		if err := r.c.RoundTrip(context.Background(), k, 0, 0); err != nil {
 			r.t.Error(err)
 		}
