@@ -183,10 +183,12 @@ type load struct {
 	ok, failed, wrong atomic.Int64
 	latest            atomic.Int64
 	limit             time.Duration
+	machine           time.Duration // how late a timer fired at most; to be read after wg
 }
 
 func startLoad(c *Conn, n int, limit time.Duration) *load {
 	l := &load{stop: make(chan struct{}), limit: limit}
+	l.wg.Go(l.watchMachine)
 	for i := range n {
 		l.wg.Go(func() {
 			for j := 0; ; j++ {
@@ -222,6 +224,23 @@ func startLoad(c *Conn, n int, limit time.Duration) *load {
 	return l
 }
 
+// watchMachine sees how late timers fire on a machine that has other tests to run.
+func (l *load) watchMachine() {
+	const step = 10 * ms
+	t := time.NewTimer(step)
+	defer t.Stop()
+	for {
+		due := time.Now().Add(step)
+		t.Reset(step)
+		select {
+		case <-t.C:
+			l.machine = max(l.machine, time.Since(due))
+		case <-l.stop:
+			return
+		}
+	}
+}
+
 // await waits until the load has had more calls end well, or badly.
 func (l *load) await(t *testing.T, n *atomic.Int64, more int64) {
 	t.Helper()
@@ -244,8 +263,9 @@ func (l *load) end(t *testing.T) {
 	if n := l.wrong.Load(); n > 0 {
 		t.Errorf("%d wrong replies", n)
 	}
-	if late := time.Duration(l.latest.Load()); late > 100*ms { // two busy cores under the race detector
-		t.Errorf("the latest call returned %v past its deadline", late)
+	// Two busy cores under the race detector, and what they do to timers.
+	if late, allowed := time.Duration(l.latest.Load()), 100*ms+4*l.machine; late > allowed {
+		t.Errorf("the latest call returned %v past its deadline, more than %v", late, allowed)
 	}
 }
 
