@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/evenkeel-go/evenkeel/internal/typo"
 )
 
 // urlParameter is a query parameter of a URL. docs/url-parameters.md is made from the table of them.
@@ -226,7 +228,7 @@ func nearNames(name string) []string {
 	}
 	var found []candidate
 	for _, u := range urlParameters {
-		d := editDistance(name, u.name)
+		d := typo.Distance(name, u.name)
 		flat := strings.ReplaceAll(u.name, "_", "")
 		switch {
 		case flat == strings.ReplaceAll(name, "_", ""):
@@ -245,24 +247,4 @@ func nearNames(name string) []string {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-// editDistance counts the letters to insert, delete or replace.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = min(diagonal, row[j], row[j+1]) + 1
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -36,6 +36,10 @@ var rules = []rule{
 		reason: "one constant of the build depends on nothing",
 	},
 	{
+		dir: "internal/typo", layer: 0,
+		reason: "the distance of two words depends on nothing",
+	},
+	{
 		dir: "report", layer: 0,
 		reason: "tables and plots are generic: a door turns its results into a page, and report imports no door",
 	},
@@ -57,7 +61,7 @@ var rules = []rule{
 		reason: "which endpoint to use is decided from what conns say, below the client",
 	},
 	{
-		dir: ".", own: []string{"internal/topology", "internal/wire", "internal/resp", "internal/command", "internal/governor", "pool"}, layer: 3,
+		dir: ".", own: []string{"internal/topology", "internal/wire", "internal/resp", "internal/command", "internal/governor", "internal/typo", "pool"}, layer: 3,
 		reason: "what a Go program imports costs it the standard library and nothing else",
 	},
 	{
@@ -93,7 +97,7 @@ var rules = []rule{
 
 var (
 	cliOwn = []string{
-		".", "pool", "report", "evenkeeltest", "bench/...", "doctor/...", "sizing/...", "internal/cli/...", "internal/command",
+		".", "pool", "report", "evenkeeltest", "bench/...", "doctor/...", "sizing/...", "internal/cli/...", "internal/command", "internal/typo",
 	}
 	cliThird = []string{
 		"github.com/spf13/cobra",

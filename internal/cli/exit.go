@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/evenkeel-go/evenkeel/bench"
+	"github.com/evenkeel-go/evenkeel/internal/typo"
 	"github.com/evenkeel-go/evenkeel/report"
 )
 
@@ -89,7 +90,7 @@ func flagError(cmd *cobra.Command, err error) error {
 func nearestFlag(cmd *cobra.Command, name string) string {
 	best, distance := "", len(name)/3+2
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		d := editDistance(name, f.Name)
+		d := typo.Distance(name, f.Name)
 		if strings.HasPrefix(f.Name, name) {
 			d = 1
 		}
@@ -98,26 +99,6 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 		}
 	})
 	return best
-}
-
-// editDistance is the Levenshtein distance of two ASCII words.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }
 
 // subcommand refuses the arguments of a command that only holds others.
