@@ -29,14 +29,14 @@ const (
 	DefaultMaxConnLifetime = 30 * time.Minute       // follows DNS and spreads over new servers
 	DefaultValidateAfter   = time.Second            // a peer that has gone shows itself by then
 	DefaultPingInterval    = 3 * time.Second        // keeps flows alive in every middle box, finds dead ones early
-	DefaultMaxWaiters      = 10_000
-	DefaultDialTimeout     = 2 * time.Second // below that, a network's ordinary jitter fails dials
-	DefaultDialTimeoutTLS  = 5 * time.Second // servers queue TLS handshakes in a storm, and a client that gives up makes it worse
-	DefaultCommandTimeout  = 2 * time.Second
-	DefaultStallTimeout    = 2 * time.Second
-	DefaultMaxRetries      = 2
-	DefaultLaneThreshold   = 64 << 10 // bytes: what takes longer to send than a small command takes in all
-	DefaultUserTimeout     = 20 * time.Second
+	DefaultMaxWaiters      = 10_000                 // more than conns can serve within any usual deadline
+	DefaultDialTimeout     = 2 * time.Second        // below that, a network's ordinary jitter fails dials
+	DefaultDialTimeoutTLS  = 5 * time.Second        // servers queue TLS handshakes in a storm, and a client that gives up makes it worse
+	DefaultCommandTimeout  = 2 * time.Second        // outlasts one lost packet, whose repetition alone takes up to a second
+	DefaultStallTimeout    = 2 * time.Second        // the same: what is later than that is not the network
+	DefaultMaxRetries      = 2                      // what fails three times running is an outage, which the backoff handles
+	DefaultLaneThreshold   = 64 << 10               // bytes: what takes longer to send than a small command takes in all
+	DefaultUserTimeout     = 20 * time.Second       // several repetitions of a packet, instead of the kernel's quarter of an hour
 )
 
 // unwiseTimeout is the limit below which a timeout is warned of: shorter ones turn a network's jitter and a lost packet

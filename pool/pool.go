@@ -2,7 +2,6 @@ package pool
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -313,7 +312,7 @@ func (p *Pool[T]) Close(ctx context.Context) error {
 	dialing, closing := p.dialing, p.closing
 	p.unlock()
 	return fmt.Errorf("pool: close: %d leases cut, %d dials and %d closes still to end: %w",
-		cut, dialing, closing, errors.Join(ctx.Err()))
+		cut, dialing, closing, ctx.Err())
 }
 
 // finish closes done once nothing is left of a closed pool.
