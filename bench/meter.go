@@ -147,3 +147,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// wait shows progress until the time is up or ctx ends.
+func wait(ctx context.Context, p Progress, phase string, total time.Duration) {
+	start := time.Now()
+	p.Send(Event{Phase: phase, Total: total})
+	for {
+		left := total - time.Since(start)
+		if left <= 0 || !pause(ctx, min(left, 100*time.Millisecond)) {
+			return
+		}
+		p.Send(Event{Phase: phase, Elapsed: time.Since(start), Total: total})
+	}
+}

@@ -114,7 +114,7 @@ func (s *stormRun) close() {
 	}
 }
 
-// client makes the client under test. It dials the relay.
+// client makes the client under test. It dials the relay; its address stays the server's, for which the certificate is.
 func (s *stormRun) client() (*evenkeel.Client, error) {
 	cfg := s.target
 	cfg.SharedConns, cfg.Size, cfg.Overflow, cfg.MaxBlocking = stormShared, s.o.Size, 0, 0
@@ -125,19 +125,8 @@ func (s *stormRun) client() (*evenkeel.Client, error) {
 		return d.DialContext(ctx, "tcp", s.relay.Addr())
 	}
 	cfg.Hooks.OnDial = s.dials.ended
-	if cfg.TLS != nil && cfg.TLS.ServerName == "" {
-		cfg.TLS = cfg.TLS.Clone()
-		cfg.TLS.ServerName = serverName(cfg.Addr)
-	}
 	cfg.Governor = evenkeel.NewGovernor(0) // the process's own clients, if any, keep theirs
 	return evenkeel.New(cfg)
-}
-
-func serverName(addr string) string {
-	if host, _, err := net.SplitHostPort(addr); err == nil {
-		return host
-	}
-	return addr
 }
 
 // run is the measurement: the client's life, the phases of the load, the result.
@@ -199,24 +188,8 @@ func (s *stormRun) phases(ctx context.Context) error {
 
 // wait lets a phase go on, with progress.
 func (s *stormRun) wait(ctx context.Context, phase string, total time.Duration) error {
-	const step = 100 * time.Millisecond
-	tick := time.NewTicker(step)
-	defer tick.Stop()
-	end := time.NewTimer(total)
-	defer end.Stop()
-	start := time.Now()
-	s.o.Progress.Send(Event{Phase: phase, Total: total})
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-end.C:
-			s.o.Progress.Send(Event{Phase: phase, Elapsed: total, Total: total})
-			return nil
-		case <-tick.C:
-			s.o.Progress.Send(Event{Phase: phase, Elapsed: min(time.Since(start), total), Total: total})
-		}
-	}
+	wait(ctx, s.o.Progress, phase, total)
+	return ctx.Err()
 }
 
 // goroutines waits until the relay has seen the last conn closed, and its own
