@@ -140,12 +140,7 @@ func (s *server) config(auth, encrypted bool) evenkeel.Config {
 	var cfg evenkeel.Config
 	switch {
 	case !s.target.Private():
-		t := s.target
-		cfg = evenkeel.DefaultConfig(t.Address)
-		cfg.Network, cfg.Username, cfg.Password, cfg.DB = t.Network, t.Username, t.Password, t.DB
-		if t.TLS != nil {
-			setTLS(&cfg, t.TLS.Clone())
-		}
+		cfg = s.target.config()
 	case encrypted:
 		cfg = evenkeel.DefaultConfig(s.private.TLSAddr())
 		setTLS(&cfg, s.private.TLSConfig())

@@ -78,10 +78,8 @@ func (s *stormRun) open(ctx context.Context) error {
 		s.server, s.target = server, evenkeel.DefaultConfig(server.Addr())
 		env.ServerKind = ServerPrivate
 	} else {
-		t := s.o.Target
-		s.target = evenkeel.DefaultConfig(t.Address)
-		s.target.Network, s.target.Username, s.target.Password, s.target.DB, s.target.TLS = t.Network, t.Username, t.Password, t.DB, t.TLS
-		env.ServerKind, env.Address = ServerGiven, t.String()
+		s.target = s.o.Target.config()
+		env.ServerKind, env.Address = ServerGiven, s.o.Target.String()
 	}
 	control, err := s.control(ctx)
 	if err != nil {

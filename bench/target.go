@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"net"
 	"strconv"
+
+	"github.com/evenkeel-go/evenkeel"
 )
 
 // Target is the server to measure. The zero value asks for a private one: the
@@ -64,4 +66,14 @@ func (c *check) target(t Target) {
 	default:
 		c.that(false, "url", "network %q is unknown; give tcp or unix", t.Network)
 	}
+}
+
+// config is the Config of a client for the target: its endpoint, and defaults.
+func (t Target) config() evenkeel.Config {
+	cfg := evenkeel.DefaultConfig(t.Address)
+	cfg.Network, cfg.Username, cfg.Password, cfg.DB = t.Network, t.Username, t.Password, t.DB
+	if t.TLS != nil {
+		setTLS(&cfg, t.TLS.Clone())
+	}
+	return cfg
 }
