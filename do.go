@@ -100,6 +100,7 @@ func (c *Client) onShared(ctx context.Context, info *command.Info, args []any, v
 			*v = *k.Reply()
 			k.Free()
 			c.succeeded()
+			c.shared.replied(conn)
 			return LaneShared, attempts, nil
 		}
 		spent, again := c.again(ctx, info, attempts, err)

@@ -77,11 +77,15 @@ func (l *sharedLane) pick() *wire.Conn {
 			break
 		}
 	}
-	if least >= growAt && len(conns) < l.c.cfg.SharedConns && !l.grown.Load() {
-		l.grown.Store(true) // until the next look around: one attempt at a time
+	return best
+}
+
+// replied is told that a conn has just answered a call, and opens another conn when much is owed on it still. Only a conn that
+// answers says that there is load: one on which replies pile up because the server is silent must cause no dial.
+func (l *sharedLane) replied(conn *wire.Conn) {
+	if conn.Owed() >= growAt && !l.grown.Load() && !l.grown.Swap(true) { // until the next look around: one attempt at a time
 		l.fill()
 	}
-	return best
 }
 
 // get is pick for a caller that can wait: for the first conn, or for one that works again.
