@@ -244,7 +244,7 @@ func (l *sharedLane) removeLocked(conn *wire.Conn) {
 		}
 	}
 	l.conns.Store(&conns)
-	l.grown.Store(false)
+	l.grown.Store(len(conns) >= l.c.cfg.SharedConns)
 }
 
 // recovered wakes the callers that wait for a conn: one that had stalled works again.
