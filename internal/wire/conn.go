@@ -45,6 +45,7 @@ type Conn struct {
 
 	owed  atomic.Int32 // replies owed, tombstones included; changed under mu
 	state atomic.Uint32
+	woken atomic.Bool // callers have just got their replies, and are about to come again
 
 	mu       sync.Mutex
 	wbuf     *[]byte // encoded, not yet written; nil when empty
@@ -178,7 +179,7 @@ func (c *Conn) RoundTrip(ctx context.Context, k *Call, timeout, stall time.Durat
 	lead := c.appendLocked(k)
 	if lead {
 		c.flusher = k
-		if int(c.owed.Load()) == k.want {
+		if int(c.owed.Load()) == k.want && !c.woken.Load() {
 			w = c.takeLocked() // alone: write at once
 		}
 	}

@@ -11,6 +11,7 @@ func (c *Conn) flush(k *Call, w *[]byte) bool {
 	if w == nil {
 		// Company: let those who are about to run append first. One write for all is worth far more than this switch.
 		runtime.Gosched()
+		c.woken.Store(false)
 		c.mu.Lock()
 		if w = c.takeLocked(); w == nil {
 			return c.flushedLocked(k)

@@ -427,6 +427,9 @@ func (c *Conn) parse(b []byte, me *Call) (mine bool, err error) {
 			c.recovered()
 		}
 	}
+	if wake != nil && !c.woken.Load() {
+		c.woken.Store(true) // the first of them to come is not alone, though nothing may be owed then
+	}
 	for wake != nil {
 		k := wake
 		wake, k.next = k.next, nil
