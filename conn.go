@@ -32,6 +32,9 @@ type Conn struct {
 //
 // The error is f's own, or says why no conn could be had: within ctx, or CommandTimeout when ctx has no deadline.
 func (c *Client) WithConn(ctx context.Context, f func(*Conn) error) error {
+	if f == nil {
+		return c.wrap("WithConn", LaneExclusive, 0, usage("the function is nil"))
+	}
 	p, err := c.lanePool(LaneExclusive)
 	if err != nil {
 		return c.wrap("WithConn", LaneExclusive, 0, err)

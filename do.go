@@ -331,7 +331,7 @@ func opName(info *command.Info, args []any) string {
 	switch {
 	case info != nil:
 		return info.Name
-	case len(args) == 0:
+	case len(args) == 0 || nameOf(args[0]) == "":
 		return "command"
 	default:
 		name := nameOf(args[0])

@@ -182,12 +182,22 @@ func TestReadmeProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, body, found := strings.Cut(string(source), "\nfunc program("+"url string) error {\n")
+	_, body, found := strings.Cut(string(source), "\nfunc program("+"url string) (string, error) {\n")
 	if !found {
 		t.Fatal("no func program in example_test.go")
 	}
 	body, _, _ = strings.Cut(body, "\n}\n")
-	want := readmeProgram + "func program(url string) error {\n" + body + "\n}\n\nfunc main() {\n\tif err := program(\"redis://localhost:6379\"); err != nil {\n\t\tlog.Fatal(err)\n\t}\n}\n"
+	want := readmeProgram + "func program(url string) (string, error) {\n" + body + `
+}
+
+func main() {
+	text, err := program("redis://localhost:6379")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(text)
+}
+`
 	if !strings.Contains(string(readme), "```go\n"+want+"```") {
 		t.Errorf("README.md does not hold this program:\n%s", want)
 	}
@@ -196,23 +206,20 @@ func TestReadmeProgram(t *testing.T) {
 func Example() {
 	fake := startFake()
 	defer fake.Close()
-	if err := program("redis://" + fake.Addr()); err != nil {
-		fmt.Println(err)
-	}
-	// Output: hello
+	text, err := program("redis://" + fake.Addr())
+	fmt.Println(text, err)
+	// Output: hello <nil>
 }
 
-func program(url string) error {
+func program(url string) (string, error) {
 	ctx := context.Background()
 	client, err := evenkeel.Open(url)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer client.Close(ctx)
 	if err := client.Do(ctx, "SET", "greeting", "hello").Err(); err != nil {
-		return err
+		return "", err
 	}
-	text, err := client.Do(ctx, "GET", "greeting").Text()
-	fmt.Println(text)
-	return err
+	return client.Do(ctx, "GET", "greeting").Text()
 }

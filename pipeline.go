@@ -37,6 +37,9 @@ func (c *Client) Pipeline() *Pipeline { return &Pipeline{client: c, safe: true} 
 
 // Do adds a command; see Client.Do for the arguments. One that cannot be sent makes Exec fail without sending anything.
 func (p *Pipeline) Do(args ...any) {
+	if p.client == nil && p.conn == nil {
+		p.err = usage("a zero Pipeline has no server: get one from Client.Pipeline or Conn.Pipeline")
+	}
 	if p.err != nil {
 		return
 	}
@@ -94,7 +97,10 @@ func (p *Pipeline) Reset() {
 // The commands stay in the pipeline, which may be executed again; see Reset. ctx and CommandTimeout bound the whole. It is
 // repeated only when none of it was sent, or when all of it only reads.
 func (p *Pipeline) Exec(ctx context.Context) (replies []Reply, err error) {
-	if p.err != nil {
+	switch {
+	case p.client == nil && p.conn == nil:
+		return nil, p.err
+	case p.err != nil:
 		return nil, p.wrap(0, 0, p.err)
 	}
 	if len(p.ends) == 0 {

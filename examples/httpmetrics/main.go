@@ -19,12 +19,13 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	url := "redis://localhost:6379"
 	if len(os.Args) > 1 {
 		url = os.Args[1]
 	}
-	if err := run(ctx, url, "127.0.0.1:8080", slog.Default()); err != nil {
+	err := run(ctx, url, "127.0.0.1:8080", slog.Default())
+	stop()
+	if err != nil {
 		slog.Error("httpmetrics", "err", err)
 		os.Exit(1)
 	}

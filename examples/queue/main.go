@@ -20,12 +20,13 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	url := "redis://localhost:6379"
 	if len(os.Args) > 1 {
 		url = os.Args[1]
 	}
-	if err := run(ctx, url, slog.Default()); err != nil {
+	err := run(ctx, url, slog.Default())
+	stop()
+	if err != nil {
 		slog.Error("queue", "err", err)
 		os.Exit(1)
 	}

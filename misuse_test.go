@@ -1,0 +1,82 @@
+package evenkeel_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/evenkeel-go/evenkeel"
+	"github.com/evenkeel-go/evenkeel/evenkeeltest"
+)
+
+// TestMisuseIsAnError: what can never work is refused by an error that says what to do, and sends nothing.
+func TestMisuseIsAnError(t *testing.T) {
+	fake := evenkeeltest.StartFake(t, nil)
+	client, err := evenkeel.New(evenkeel.DefaultConfig(fake.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(context.Background())
+	ctx := t.Context()
+	pipeline := func(args ...any) error {
+		p := client.Pipeline()
+		p.Do(args...)
+		_, err := p.Exec(ctx)
+		return err
+	}
+	for name, err := range map[string]error{
+		"no command":              client.Do(ctx).Err(),
+		"an empty name":           client.Do(ctx, "").Err(),
+		"a name that is no text":  client.Do(ctx, 7).Err(),
+		"a nil argument":          client.Do(ctx, "SET", "k", nil).Err(),
+		"a struct":                client.Do(ctx, "SET", "k", struct{}{}).Err(),
+		"a session command":       client.Do(ctx, "SELECT", 1).Err(),
+		"a transaction command":   client.Do(ctx, "multi").Err(),
+		"a subscription":          client.Do(ctx, "SUBSCRIBE", "c").Err(),
+		"MONITOR":                 client.Do(ctx, "MONITOR").Err(),
+		"no function":             client.WithConn(ctx, nil),
+		"blocking in a pipeline":  pipeline("BLPOP", "q", 0),
+		"MULTI without EXEC":      pipeline("MULTI"),
+		"a struct in a pipeline":  pipeline("SET", "k", struct{}{}),
+		"a pipeline of no client": func() error { var p evenkeel.Pipeline; p.Do("PING"); _, err := p.Exec(ctx); return err }(),
+	} {
+		if !errors.Is(err, evenkeel.ErrUsage) || evenkeel.MayHaveRun(err) || strings.Contains(err.Error(), "  ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := len(fake.Requests()); n > 0 {
+		t.Errorf("%d requests reached the server", n)
+	}
+}
+
+// TestWithConnPanic: a panic of the function reaches the caller, and the conn is given back clean.
+func TestWithConnPanic(t *testing.T) {
+	server := evenkeeltest.StartServer(t)
+	cfg := evenkeel.DefaultConfig(server.Addr())
+	cfg.Size, cfg.Overflow = 1, 0
+	client, err := evenkeel.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(context.Background())
+	for range 3 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic did not pass through")
+				}
+			}()
+			_ = client.WithConn(t.Context(), func(c *evenkeel.Conn) error {
+				c.Do(t.Context(), "MULTI")
+				panic("a bug of the caller")
+			})
+		}()
+	}
+	if text, err := client.DoExclusive(t.Context(), "ECHO", "hello").Text(); err != nil || text != "hello" {
+		t.Errorf("afterwards: %q, %v", text, err)
+	}
+	if st := client.Stats().Exclusive; st.InUse != 0 || st.Opened != 1 {
+		t.Errorf("afterwards: %d conns in use, %d ever opened", st.InUse, st.Opened)
+	}
+}
