@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/evenkeel-go/evenkeel/internal/command"
 	"github.com/evenkeel-go/evenkeel/internal/resp"
@@ -19,10 +20,8 @@ type Conn struct {
 	cfg    *Config
 	client *Client // nil for one from Dial
 
-	watching bool // WATCH without its EXEC, DISCARD or UNWATCH yet
-	multi    bool // MULTI without its EXEC or DISCARD yet
-	changed  bool // the conn is not what the handshake made it any more
-	ended    atomic.Bool
+	session session // what it is in, as far as may be
+	ended   atomic.Bool
 }
 
 // WithConn leases an exclusive conn, calls f with it, and takes it back: for transactions with WATCH, and for whatever must
@@ -51,18 +50,22 @@ func (c *Client) WithConn(ctx context.Context, f func(*Conn) error) error {
 // end leaves the conn clean for the next lease, or discards it.
 func (c *Conn) end(lease pool.Lease[*wire.Conn]) {
 	c.ended.Store(true)
-	if c.changed {
+	if c.session.changed {
 		_ = lease.Discard(pool.ReasonState)
 		return
 	}
 	var clean string
 	switch {
-	case c.multi:
+	case c.session.multi:
 		clean = "DISCARD" // lets go of watched keys, too
-	case c.watching:
+	case c.session.watching:
 		clean = "UNWATCH"
 	}
 	if clean != "" {
+		if c.wc.Owed() > maxOwedClean { // so much is owed that the queue may refuse one more
+			_ = lease.Discard(pool.ReasonState)
+			return
+		}
 		k := wire.NewCall()
 		k.Words(clean)
 		c.wc.Start(k) // in order before whatever the next lease sends; a broken conn is discarded below
@@ -92,7 +95,8 @@ func (c *Conn) roundTrip(ctx context.Context, info *command.Info, args []any, v 
 		k.Free()
 		return usage("%v", err)
 	}
-	c.note(info)
+	worst, after := c.session.then(info)
+	c.session = worst
 	t := timeoutOf(info, args)
 	timeout, stall := limits(ctx, c.cfg, t)
 	if t.waits && c.client != nil {
@@ -109,6 +113,9 @@ func (c *Conn) roundTrip(ctx context.Context, info *command.Info, args []any, v 
 		return err
 	}
 	*v = *k.Reply()
+	if v.Kind != resp.KindError {
+		c.session = after
+	}
 	k.Free()
 	if c.client != nil {
 		c.client.succeeded()
@@ -130,27 +137,68 @@ func (c *Conn) admit(info *command.Info, args []any) error {
 	return nil
 }
 
-// note keeps track of what commands do to the conn, from the moment they are sent.
-func (c *Conn) note(info *command.Info) {
+// maxOwedClean bounds what may be owed on a conn that is to be cleaned rather than closed, well below its queue.
+const maxOwedClean = 4096
+
+// session is what commands have made of a conn.
+type session struct {
+	watching bool // WATCH without its EXEC, DISCARD or UNWATCH yet
+	multi    bool // MULTI without its EXEC or DISCARD yet
+	changed  bool // the conn is not what the handshake made it any more
+}
+
+// then says what the commands lead to: after is what they do when the server has accepted them all, worst what may be left
+// when only some of them ran, or none. A conn counts as being in the worst until it is known better: an EXEC that was never
+// sent, or refused, must not make a conn look clean on which MULTI has run.
+func (s session) then(infos ...*command.Info) (worst, after session) {
+	worst, after = s, s
+	for _, info := range infos {
+		after = after.with(info)
+		worst.watching = worst.watching || after.watching
+		worst.multi = worst.multi || after.multi
+		worst.changed = worst.changed || after.changed
+	}
+	return worst, after
+}
+
+func (s session) with(info *command.Info) session {
 	if info == nil {
-		return
+		return s
 	}
 	switch info.Class {
 	case command.ClassTx:
 		switch info.Name {
 		case "WATCH":
-			c.watching = true
+			s.watching = true
 		case "UNWATCH":
-			c.watching = c.multi && c.watching // queued, not run, inside MULTI
+			s.watching = s.multi && s.watching // queued, not run, inside MULTI
 		case "MULTI":
-			c.multi = true
+			s.multi = true
 		case "EXEC", "DISCARD":
-			c.multi, c.watching = false, false
+			s.multi, s.watching = false, false
 		}
 	case command.ClassPin, command.ClassPoolKey, command.ClassLocal:
-		c.changed = c.changed || !stateless(info.Name)
+		s.changed = s.changed || !stateless(info.Name)
 	default:
 	}
+	return s
+}
+
+// pipeline sends a pipeline on the conn, and keeps track of the session.
+func (c *Conn) pipeline(ctx context.Context, p *Pipeline, timeout time.Duration) ([]Reply, error) {
+	worst, after := c.session.then(p.infos...)
+	c.session = worst
+	replies, err := p.trip(ctx, c.wc, timeout, true)
+	if err != nil {
+		return replies, err
+	}
+	for i := range replies {
+		if replies[i].v.Kind == resp.KindError && worst != after {
+			return replies, nil // which of them was refused decides: the worst stands
+		}
+	}
+	c.session = after
+	return replies, nil
 }
 
 // Pipeline returns an empty pipeline on this conn.

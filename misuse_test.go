@@ -80,3 +80,41 @@ func TestWithConnPanic(t *testing.T) {
 		t.Errorf("afterwards: %d conns in use, %d ever opened", st.InUse, st.Opened)
 	}
 }
+
+// TestG2_TransactionLeftHalfWay: an EXEC that was never sent, or was refused, does not make a conn clean on which MULTI has run.
+func TestG2_TransactionLeftHalfWay(t *testing.T) {
+	server := evenkeeltest.StartServer(t)
+	cfg := evenkeel.DefaultConfig(server.Addr())
+	cfg.Size, cfg.Overflow = 1, 0
+	client, err := evenkeel.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(context.Background())
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, leave := range map[string]func(*evenkeel.Conn) error{
+		"EXEC never sent":    func(c *evenkeel.Conn) error { return c.Do(gone, "EXEC").Err() },
+		"DISCARD never sent": func(c *evenkeel.Conn) error { return c.Do(gone, "DISCARD").Err() },
+		"EXEC refused":       func(c *evenkeel.Conn) error { return c.Do(t.Context(), "EXEC", "one word too many").Err() },
+		"pipeline never sent": func(c *evenkeel.Conn) error {
+			p := c.Pipeline()
+			p.Do("EXEC")
+			_, err := p.Exec(gone)
+			return err
+		},
+	} {
+		err := client.WithConn(t.Context(), func(c *evenkeel.Conn) error {
+			if err := c.Do(t.Context(), "MULTI").Err(); err != nil {
+				t.Fatal(err)
+			}
+			return leave(c)
+		})
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if text, err := client.DoExclusive(t.Context(), "ECHO", "hello").Text(); err != nil || text != "hello" {
+			t.Errorf("%s: the next caller got %q, %v", name, text, err)
+		}
+	}
+}

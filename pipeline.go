@@ -153,10 +153,7 @@ func (s sink) Slot(i int) *resp.Value { return &s[i].v }
 // send chooses the conn, and repeats where that is safe. With an error it returns the replies that had come.
 func (p *Pipeline) send(ctx context.Context) (replies []Reply, lane Lane, attempts int, err error) {
 	if p.conn != nil {
-		for _, info := range p.infos {
-			p.conn.note(info)
-		}
-		replies, err = p.trip(ctx, p.conn.wc, callTimeout(ctx, p.conn.cfg), true)
+		replies, err = p.conn.pipeline(ctx, p, callTimeout(ctx, p.conn.cfg))
 		return replies, p.conn.lane(), 1, err
 	}
 	c := p.client
@@ -206,8 +203,9 @@ func (p *Pipeline) attempt(ctx context.Context, lane Lane, timeout time.Duration
 	if err != nil {
 		return nil, c.explainAcquire(lane, err)
 	}
-	defer giveBack(lease)
-	return p.trip(ctx, lease.Value(), timeout, true)
+	conn := &Conn{wc: lease.Value(), cfg: &c.cfg, client: c}
+	defer conn.end(lease)
+	return conn.pipeline(ctx, p, timeout)
 }
 
 // trip sends the pipeline on a conn: in windows when nobody else uses it, else in one piece. With an error it returns the
