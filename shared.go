@@ -13,7 +13,8 @@ import (
 
 const (
 	// spill is how many replies a shared conn may owe before callers spread to the next one. Below it one conn makes larger
-	// batches, and a batch is worth more than a second conn: with 250 callers one conn took a fifth less CPU per command than two.
+	// batches, and a batch is worth more than a second conn: with 64 callers one conn took a fifth less CPU per command than two.
+	// From 250 callers on, any value between 64 and 512 measured the same within the noise.
 	spill = 256
 	// growAt is how many replies a conn may owe before another is opened beforehand, so that it is there when it is needed.
 	growAt = 64
