@@ -54,8 +54,11 @@ type Conn struct {
 	handed   int64   // bytes ever handed to a write, so that they may have reached the server
 	first    *Call   // calls that the reader has not yet taken over
 	last     *Call
+	queued   int // replies that what is in wbuf asks for
 	flushing bool
 	flusher  *Call // the caller who flushes; nil when a transient goroutine does
+	yielding bool  // the flusher lets others append, and may find that one of them has relieved it
+	tenure   int64 // counts the flushers
 	reading  bool
 	look     bool  // the reader must look at what is overdue
 	readBy   int64 // the read deadline set; 0: none
@@ -175,16 +178,16 @@ func (c *Conn) RoundTrip(ctx context.Context, k *Call, timeout, stall time.Durat
 		now = c.now()
 	}
 	c.setDueLocked(k, now, stall)
-	var w *[]byte
-	lead := c.appendLocked(k)
+	w, lead := c.appendLocked(k)
 	if lead {
 		c.flusher = k
-		if int(c.owed.Load()) == k.want && !c.woken.Load() {
+		if w == nil && int(c.owed.Load()) == k.want && !c.woken.Load() {
 			w = c.takeLocked() // alone: write at once
 		}
 	}
+	tenure := c.tenure
 	c.mu.Unlock()
-	if lead && c.flush(k, w) {
+	if lead && c.flush(k, w, tenure) {
 		return c.read(ctx, k)
 	}
 	return c.wait(ctx, k, nudges)
@@ -215,22 +218,28 @@ func firstOf(a, b int64) int64 {
 	return a
 }
 
-// appendLocked puts the call in the order and its bytes in the write buffer. It reports whether the
-// caller has become the flusher.
-func (c *Conn) appendLocked(k *Call) bool {
+// shareOfBatch is the share of all replies owed that makes a batch big enough to be written at once, as a divisor. Without it
+// all callers end up in one batch, and client and server take turns: one works while the other waits to be woken, which is
+// dear. With it several batches are under way and both work at once. Measured with 8, 64, 250 and 1000 callers: 2, 3 and 4 do
+// the same, half as much again as no limit with 64 callers; from 6 on the batches become too small.
+const shareOfBatch = 3
+
+// appendLocked puts the call in the order and its bytes in the write buffer. It reports whether the caller has become the
+// flusher, and what to write if the one before has been relieved because the batch is big enough.
+func (c *Conn) appendLocked(k *Call) (w *[]byte, lead bool) {
 	if c.wbuf == nil {
 		if c.wbuf, c.spare = c.spare, nil; c.wbuf == nil {
 			c.wbuf = getWriteBuffer()
 		}
 	}
-	w := append(*c.wbuf, k.buf...)
+	b := append(*c.wbuf, k.buf...)
 	if k.ext != nil {
-		w = append(w, k.ext...)
+		b = append(b, k.ext...)
 		k.ext = nil
 	}
-	k.size = int64(len(w) - len(*c.wbuf))
+	k.size = int64(len(b) - len(*c.wbuf))
 	c.appended += k.size
-	*c.wbuf = w
+	*c.wbuf = b
 	k.end = c.appended
 	if c.last == nil {
 		c.first = k
@@ -238,12 +247,19 @@ func (c *Conn) appendLocked(k *Call) bool {
 		c.last.next = k
 	}
 	c.last = k
-	c.owed.Add(int32(k.want)) //nolint:gosec // bounded by MaxQueue
-	if c.flushing {
-		return false
+	owed := c.owed.Add(int32(k.want)) //nolint:gosec // bounded by MaxQueue
+	c.queued += k.want
+	switch {
+	case !c.flushing:
+		c.flushing, c.yielding = true, true
+		c.tenure++
+		return nil, true
+	case c.yielding && c.queued*shareOfBatch >= int(owed):
+		c.tenure++
+		return c.takeLocked(), true
+	default:
+		return nil, false
 	}
-	c.flushing = true
-	return true
 }
 
 // fullLocked reports whether the queue has no room for the call. An empty queue takes any call.
@@ -351,10 +367,14 @@ func (c *Conn) Start(k *Call) bool {
 	lastUse := c.lastUse
 	c.setDueLocked(k, c.now(), 0)
 	c.lastUse = lastUse // a ping is no use of the conn
-	lead := c.appendLocked(k)
+	w, lead := c.appendLocked(k)
+	if lead {
+		c.flusher = nil // the call belongs to the conn already
+	}
+	tenure := c.tenure
 	c.mu.Unlock()
 	if lead {
-		c.flush(nil, nil) // the call belongs to the conn already
+		c.flush(nil, w, tenure)
 	}
 	return true
 }

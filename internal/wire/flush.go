@@ -6,13 +6,17 @@ import (
 
 // flush writes what callers have appended until nothing is left, as the flusher. k is the flusher's own call, nil when nobody
 // waits for it; w is what to write first, nil when others may want to append before. It reports whether the caller holds the
-// reader role afterwards.
-func (c *Conn) flush(k *Call, w *[]byte) bool {
+// reader role afterwards. tenure is the number of its own.
+func (c *Conn) flush(k *Call, w *[]byte, tenure int64) bool {
 	if w == nil {
-		// Company: let those who are about to run append first. One write for all is worth far more than this switch.
+		// Company: let those who are about to run append first. One write for several is worth far more than this switch.
 		runtime.Gosched()
 		c.woken.Store(false)
 		c.mu.Lock()
+		if c.tenure != tenure { // relieved: another has written what was there
+			c.mu.Unlock()
+			return false
+		}
 		if w = c.takeLocked(); w == nil {
 			return c.flushedLocked(k)
 		}
@@ -53,7 +57,7 @@ func (c *Conn) takeLocked() *[]byte {
 	if c.err != nil || w == nil {
 		return nil
 	}
-	c.wbuf = nil
+	c.wbuf, c.queued, c.yielding = nil, 0, false
 	c.handed = c.appended
 	c.roomLocked()
 	return w
@@ -70,7 +74,7 @@ func (c *Conn) recycleLocked(w *[]byte) {
 
 // flushedLocked ends the flusher's role and decides who reads. It unlocks.
 func (c *Conn) flushedLocked(k *Call) bool {
-	c.flushing, c.flusher = false, nil
+	c.flushing, c.flusher, c.yielding = false, nil, false
 	if c.err != nil && !c.reading {
 		c.releaseBuffersLocked()
 	}

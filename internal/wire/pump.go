@@ -80,6 +80,7 @@ func (c *Conn) pumpLocked(k *Call) *[]byte {
 	k.end += n
 	k.size += n
 	c.flushing, c.flusher = true, k
+	c.tenure++
 	return c.takeLocked()
 }
 

@@ -101,8 +101,9 @@ func (c *Conn) read(ctx context.Context, k *Call) error {
 		c.roomLocked()
 		if k.pump != nil {
 			if w := c.pumpLocked(k); w != nil {
+				tenure := c.tenure
 				c.mu.Unlock()
-				c.flush(k, w)
+				c.flush(k, w, tenure)
 				c.mu.Lock()
 			}
 		}

@@ -56,7 +56,11 @@ func handshakeTLS(ctx context.Context, nc net.Conn, cfg *tls.Config) (*tlsConn, 
 	records.mu.Lock()
 	records.buffers = true
 	records.mu.Unlock()
-	return &tlsConn{Conn: tc, records: records, socket: newSocket(nc)}, nil
+	socket := newSocket(nc)
+	if reader, ok := socket.(net.Conn); ok {
+		records.Conn = reader
+	}
+	return &tlsConn{Conn: tc, records: records, socket: socket}, nil
 }
 
 // Write is for the RESP handshake: it blocks, under the socket's write deadline.

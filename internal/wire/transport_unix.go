@@ -6,13 +6,36 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"syscall"
 )
 
-// rawTransport writes to a TCP or unix socket without waiting for it to become writable.
+const (
+	// looks is how often a reader looks for bytes, letting others run in between, before it sleeps until they come. To sleep and
+	// to be woken costs a process that has nothing else to do several switches of threads, and a server on the same machine or
+	// nearby answers sooner than that. Measured over loopback, in pairs: with 1 to 8 callers 30 to 60 % more throughput, for
+	// less CPU; with many callers no difference. Twice as many looks help one caller more, and eight less.
+	looks = 20
+	// Twenty looks cost about 15 µs, and are in vain where the server is further away: each hit buys patience for so many
+	// sleeps, up to a limit, and a reader whose patience is at an end tries again now and then.
+	patiencePerHit = 4
+	maxPatience    = 16
+	patienceAgain  = 2  // what it tries again with
+	lookAgain      = 64 // reads until it does
+)
+
+// rawTransport writes to a TCP or unix socket without waiting for it to become writable, and looks a few times before it waits
+// for something to read.
 type rawTransport struct {
 	net.Conn
 	rc syscall.RawConn
+
+	// Owned by whoever reads.
+	in       []byte
+	inN      int
+	readFn   func(fd uintptr) bool
+	patience int // how many sleeps in a row are left until looking is given up
+	asleep   int // reads since then
 
 	// The arguments and results of the two functions below, which are made once so that a write allocates nothing.
 	out      []byte
@@ -34,9 +57,46 @@ func newRawTransport(nc net.Conn) transport {
 	if err != nil {
 		return nil
 	}
-	t := &rawTransport{Conn: nc, rc: rc}
-	t.writeFn, t.peekFn = t.write, t.look
+	t := &rawTransport{Conn: nc, rc: rc, patience: maxPatience}
+	t.readFn, t.writeFn, t.peekFn = t.read, t.write, t.look
 	return t
+}
+
+// Read blocks until the read deadline, like that of any net.Conn.
+func (t *rawTransport) Read(b []byte) (int, error) {
+	if t.patience == 0 {
+		if t.asleep++; t.asleep < lookAgain {
+			return t.Conn.Read(b)
+		}
+		t.asleep, t.patience = 0, patienceAgain
+	}
+	for i := range looks {
+		t.in, t.inN = b, 0
+		err := t.rc.Read(t.readFn)
+		t.in = nil
+		if err != nil {
+			return t.Conn.Read(b) // says the same in the usual words
+		}
+		if t.inN > 0 {
+			if i > 0 {
+				t.patience = min(t.patience+patiencePerHit, maxPatience)
+			}
+			return t.inN, nil
+		}
+		runtime.Gosched()
+	}
+	t.patience--
+	return t.Conn.Read(b)
+}
+
+// read always reports true: it never wants to be called again when there is something to read. Whatever ends the conn is left
+// for the Read that follows.
+func (t *rawTransport) read(fd uintptr) bool {
+	n, err := syscall.Read(int(fd), t.in)
+	if err == nil {
+		t.inN = n
+	}
+	return true
 }
 
 func (t *rawTransport) tryWrite(b []byte) ([]byte, error) {
