@@ -75,7 +75,7 @@ func (l *sharedLane) pick() *wire.Conn {
 			continue
 		}
 		owed := conn.Owed()
-		if owed < few || owed >= many && owed < spill {
+		if owed < few || conn.Crowd() >= many && owed < spill {
 			return conn
 		}
 		if best == nil || owed < least {

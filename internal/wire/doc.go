@@ -3,7 +3,8 @@
 //
 // Leader and followers. A caller encodes its command into a [Call], and under one short lock appends the bytes to the conn's
 // write buffer and the Call to its reply order. If nobody is flushing, it becomes the flusher: with company it yields once, so
-// that others can append too, then swaps the double buffer and writes. If nobody is reading, it becomes the reader: it parses
+// that others can append too, then swaps the double buffer and writes; whoever makes the batch big enough meanwhile relieves it
+// and writes at once, so that several batches are under way. If nobody is reading, it becomes the reader: it parses
 // replies in order and hands each to its caller, goes on through what is already buffered after its own reply has come, and
 // then passes the reader role to the oldest caller who waits. A lone caller writes and reads on its own goroutine.
 //

@@ -59,6 +59,8 @@ func (c *Conn) takeLocked() *[]byte {
 	}
 	c.wbuf, c.queued, c.yielding = nil, 0, false
 	c.handed = c.appended
+	crowd := c.crowd.Load()
+	c.crowd.Store(max(c.owed.Load(), crowd-(crowd+7)/8))
 	c.roomLocked()
 	return w
 }

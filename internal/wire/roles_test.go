@@ -407,3 +407,57 @@ func TestLostRepliesAreTold(t *testing.T) {
 		}
 	})
 }
+
+// TestFlusherIsRelieved: while the flusher lets others append, the one who makes the batch big enough writes it, and the flusher
+// finds that it is none any more. A batch that is small beside what is owed is left to grow.
+func TestFlusherIsRelieved(t *testing.T) {
+	inBubble(t, setup{}, func(r *rig) {
+		c, ctx := r.c, context.Background()
+		enter := func(word string, want bool) (k *Call, w *[]byte, tenure int64) {
+			k = NewCall()
+			k.Words("ECHO", word)
+			k.ch, k.virtual = make(chan struct{}, 1), true
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			w, lead := c.appendLocked(k)
+			if lead {
+				c.flusher = k
+			}
+			if lead != want {
+				r.t.Errorf("%s is the flusher: %v, want %v", word, lead, want)
+			}
+			return k, w, c.tenure
+		}
+		one, w, first := enter("one", true)
+		if w != nil {
+			r.t.Error("the first was given something to write, and should let others append")
+		}
+		const others = 7
+		c.owed.Add(others) // as if batches were under way
+		two, _, _ := enter("two", false)
+		c.owed.Add(-others)
+		three, w, second := enter("three", true)
+		if w == nil {
+			r.t.Fatal("the third was given nothing to write")
+		}
+		if c.flush(one, nil, first) {
+			r.t.Error("who has been relieved took the reader role")
+		}
+		if !c.flush(three, w, second) {
+			r.t.Error("nobody reads")
+		}
+		r.wg.Go(func() { _ = c.read(ctx, three) })
+		for k, want := range map[*Call]string{one: "one", two: "two", three: "three"} {
+			if k != three {
+				if err := c.wait(ctx, k, false); err != nil {
+					r.t.Error(err)
+				}
+			}
+			r.wg.Wait()
+			if got := k.Reply().Str; got != want {
+				r.t.Errorf("got %q, want %q", got, want)
+			}
+			k.Free()
+		}
+	})
+}
