@@ -143,4 +143,9 @@ func (k *Call) settle(to uint32) (ok, signal bool) {
 	}
 }
 
+// plainTombstone reports whether nobody and nothing but the order of replies has to do with the Call any more.
+func (k *Call) plainTombstone() bool {
+	return k.state.Load() == abandoned && k.pump == nil && k.onLost == nil
+}
+
 func (k *Call) signal() { k.ch <- struct{}{} } // never blocks: one slot, at most one signal under way

@@ -283,8 +283,25 @@ func (c *Conn) successorLocked() (next *Call, signal bool) {
 		if ok, signal := k.settle(leading); ok {
 			return k, signal
 		}
+		c.absorbLocked(k)
 	}
 	return nil, false
+}
+
+// absorbLocked merges the tombstones that follow one into it. A server that is silent leaves thousands of them, and each caller
+// that leaves as the reader has to find the next one behind them.
+func (c *Conn) absorbLocked(k *Call) {
+	if !k.plainTombstone() {
+		return
+	}
+	for n := k.next; n != nil && n != c.flusher && n.got == 0 && n.stall == k.stall && n.plainTombstone(); n = k.next {
+		k.want += n.want
+		k.end, k.next = n.end, n.next
+		if c.tail == n {
+			c.tail = k
+		}
+		n.Free()
+	}
 }
 
 // drain reads while only tombstones are owed: the transient drainer. It ends when a caller comes or nothing is owed.
