@@ -11,7 +11,7 @@
 // Invariants, each with the place that keeps it:
 //
 //   - A reply belongs to the oldest Call in the order; a caller that leaves turns its Call into a tombstone, which swallows
-//     exactly the replies that were owed to it (call.go).
+//     exactly the replies that were owed to it (call.go); tombstones that follow each other are merged (read.go).
 //   - While any reply is owed, somebody holds the reader role, or a flusher is about to take it, or the role is being handed
 //     over; a caller that leaves passes its roles on. When only tombstones are owed a transient drainer reads (read.go).
 //   - The reader role is never handed to the flusher: it may be busy writing. It looks for itself when it has written (flush.go).
