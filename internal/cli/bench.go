@@ -67,7 +67,7 @@ func (s *session) churnCommand() *cobra.Command {
   evenkeel bench churn -h cache.internal --user app --password-file ~/.redis-password --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Target, err = s.target(&server, cmd.Flags()); err != nil {
+			if o.Target, err = s.target(cmd.Context(), &server, cmd.Flags()); err != nil {
 				return err
 			}
 			if len(modes) != 1 || modes[0] != "all" {
@@ -126,7 +126,7 @@ func (s *session) connectCommand() *cobra.Command {
   evenkeel bench connect --url rediss://cache.internal:6379 --handshake sequential`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Target, err = s.target(&server, cmd.Flags()); err != nil {
+			if o.Target, err = s.target(cmd.Context(), &server, cmd.Flags()); err != nil {
 				return err
 			}
 			o.Auth, o.TLS = !skipAuth, !skipTLS
@@ -183,7 +183,7 @@ func (s *session) stormCommand() *cobra.Command {
   evenkeel bench storm --url redis://staging:6379 --fault kill --disturb`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Target, err = s.target(&server, cmd.Flags()); err != nil {
+			if o.Target, err = s.target(cmd.Context(), &server, cmd.Flags()); err != nil {
 				return err
 			}
 			if err := o.Validate(); err != nil {

@@ -161,9 +161,18 @@ func TestUsage(t *testing.T) {
 		{"bench churn --parallels 3", "did you mean --parallel?"},
 		{"bench churn --zzzzz", "unknown flag --zzzzz; see 'evenkeel bench churn --help'"},
 		{"bench churn -Z", "unknown flag -Z"},
-		{"bench churn extra", `unexpected argument "extra"`},
+		{"bench churn s3cret", "1 unexpected arguments that belong to no flag"},
+		{"bench churn -p s3cret", "--port must be a whole number"},
+		{"bench churn --size 99999999999999999999", "--size: the number is out of any bounds"},
+		{"bench churn --duration 9", "--duration must be a duration, such as 500ms"},
+		{"bench churn --url=", "--url is empty"},
+		{"bench churn --socket=", "--socket is empty"},
+		{"bench churn --host= -p 1", "--host is empty"},
+		{"bench churn -p 0", "--port: 0 is out of bounds; give 1 to 65535"},
+		{"bench churn -h x --password-file /dev/zero", "larger than 4 MiB"},
+		{"bench churn --mode " + strings.Repeat("x", 100_000), "is unknown; give close-surplus"},
 		{"bench churn --size", "needs an argument"},
-		{"bench churn --size x", "invalid argument"},
+		{"bench churn --size x", "--size must be a whole number"},
 		{"bench churn --parallel 0", "--parallel: 0 is out of bounds; give 1 to 100,000"},
 		{"bench churn --mode overflow,nonsense", "--mode: \"nonsense\" is unknown; give close-surplus, overflow"},
 		{"bench churn --mode shared,shared", "given twice"},
@@ -177,7 +186,7 @@ func TestUsage(t *testing.T) {
 		{"bench churn --url redis://h/0?colour=blue", "unknown parameter colour"},
 		{"bench churn --url unix://", "of the socket is missing"},
 		{"bench churn --url redis://h:99999", "port must be a number from 1 to 65535"},
-		{"bench churn -h x -p 70000", "is no host:port"},
+		{"bench churn -h x -p 70000", "--port: 70000 is out of bounds; give 1 to 65535"},
 		{"bench churn -a secret", "needs a server"},
 		{"bench churn -h x --cacert ca.pem", "needs TLS"},
 		{"bench churn -h x --tls --cert only.pem", "belong together"},
@@ -194,7 +203,7 @@ func TestUsage(t *testing.T) {
 		{"bench storm -h x --fault stop --disturb", "needs a private server"},
 		{"-h localhost", "-h is the host"},
 		{"version -h", "-h is the host"},
-		{"version 1", "unexpected argument"},
+		{"version 1", "1 unexpected arguments"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			f := &fake{}
@@ -207,6 +216,9 @@ func TestUsage(t *testing.T) {
 			}
 			if n := strings.Count(got.stderr, "\n"); n != 1 || !strings.HasPrefix(got.stderr, "evenkeel: ") {
 				t.Errorf("stderr is not one line of ours: %q", got.stderr)
+			}
+			if len(got.stderr) > 1100 || strings.Contains(got.stderr, "s3cret") {
+				t.Errorf("stderr says too much: %.1200q", got.stderr)
 			}
 			if !strings.Contains(got.stderr, c.want) {
 				t.Errorf("stderr %q lacks %q", got.stderr, c.want)

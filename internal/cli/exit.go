@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,7 +57,7 @@ func (s *session) exit(err error) int {
 		text = strings.ReplaceAll(text, s.secret, "***")
 	}
 	// The client's errors name it themselves.
-	s.say("evenkeel: " + strings.TrimPrefix(text, "evenkeel: "))
+	s.say("evenkeel: " + shorten(strings.TrimPrefix(text, "evenkeel: ")))
 	return code
 }
 
@@ -83,7 +84,33 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return fmt.Errorf("unknown flag -%s; %s", name, see)
 	}
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		// Not the value: -p is the port here, and elsewhere a password.
+		name, wanted := bad.GetFlag().Name, bad.GetFlag().Value.Type()
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return fmt.Errorf("--%s: the number is out of any bounds; %s", name, see)
+		case wanted == "int", wanted == "int64":
+			return fmt.Errorf("--%s must be a whole number; %s", name, see)
+		case wanted == "duration":
+			return fmt.Errorf("--%s must be a duration, such as 500ms or 1m30s, of at most some years; %s", name, see)
+		default:
+			return fmt.Errorf("--%s: this is no %s; %s", name, wanted, see)
+		}
+	}
 	return fmt.Errorf("%w; %s", err, see)
+}
+
+// maxError is how much of an error is shown, in bytes: an argument may be of any length.
+const maxError = 1000
+
+// shorten cuts the middle out of a text that is too long for a reader.
+func shorten(text string) string {
+	if len(text) <= maxError {
+		return text
+	}
+	const end = maxError / 3
+	return strings.ToValidUTF8(text[:maxError-end], "") + " … " + strings.ToValidUTF8(text[len(text)-end:], "")
 }
 
 // nearestFlag returns the flag of cmd that name was most likely meant to be.
@@ -129,7 +156,8 @@ func commandNames(cmd *cobra.Command) string {
 // noArgs refuses arguments that are not flags.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("unexpected argument %q; see '%s --help'", args[0], cmd.CommandPath())
+		// Not which: it may be a password that strayed from its flag.
+		return fmt.Errorf("%d unexpected arguments that belong to no flag; see '%s --help'", len(args), cmd.CommandPath())
 	}
 	return nil
 }

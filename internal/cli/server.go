@@ -1,13 +1,13 @@
 package cli
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,8 +61,17 @@ func (f *serverFlags) register(fs *pflag.FlagSet) {
 
 // target turns the flags into the server to measure, the password's other
 // sources included. Flags come before what the URL says.
-func (s *session) target(f *serverFlags, fs *pflag.FlagSet) (bench.Target, error) {
+func (s *session) target(ctx context.Context, f *serverFlags, fs *pflag.FlagSet) (bench.Target, error) {
 	t := bench.Target{Network: "tcp"}
+	// As with an unset variable of a shell: to go on with another server than was meant would be the worst answer.
+	for _, name := range []string{"url", "host", "socket"} {
+		if fs.Changed(name) && fs.Lookup(name).Value.String() == "" {
+			return bench.Target{}, fmt.Errorf("--%s is empty; give a value, or leave it out for a private server", name)
+		}
+	}
+	if fs.Changed("port") && (f.port < 1 || f.port > 65535) {
+		return bench.Target{}, fmt.Errorf("--port: %d is out of bounds; give 1 to 65535", f.port)
+	}
 	var err error
 	switch {
 	case fs.Changed("url"):
@@ -90,11 +99,11 @@ func (s *session) target(f *serverFlags, fs *pflag.FlagSet) (bench.Target, error
 	if fs.Changed("user") {
 		t.Username = f.user
 	}
-	if t.Password, err = s.choosePassword(f, fs, t.Password); err != nil {
+	if t.Password, err = s.choosePassword(ctx, f, fs, t.Password); err != nil {
 		return bench.Target{}, err
 	}
 	s.secret = t.Password
-	if t.TLS, err = f.tlsConfig(fs, t); err != nil {
+	if t.TLS, err = f.tlsConfig(ctx, fs, t); err != nil {
 		return bench.Target{}, err
 	}
 	return t, nil
@@ -167,7 +176,7 @@ func (f *serverFlags) refuseWithoutServer(fs *pflag.FlagSet) error {
 
 // choosePassword returns the password from the first place that has one: -a,
 // --password-file, the URL, EVENKEEL_PASSWORD, REDISCLI_AUTH.
-func (s *session) choosePassword(f *serverFlags, fs *pflag.FlagSet, fromURL string) (string, error) {
+func (s *session) choosePassword(ctx context.Context, f *serverFlags, fs *pflag.FlagSet, fromURL string) (string, error) {
 	if fs.Changed("pass") {
 		if fs.Changed("password-file") {
 			return "", errors.New("-a and --password-file give two passwords; leave one out")
@@ -176,9 +185,9 @@ func (s *session) choosePassword(f *serverFlags, fs *pflag.FlagSet, fromURL stri
 		return f.password, nil
 	}
 	if fs.Changed("password-file") {
-		b, err := os.ReadFile(f.passwordFile)
+		b, err := readFile(ctx, "password-file", f.passwordFile)
 		if err != nil {
-			return "", fmt.Errorf("--password-file: %w", err)
+			return "", err
 		}
 		first, _, _ := strings.Cut(string(b), "\n")
 		if first = strings.TrimSuffix(first, "\r"); first == "" {
@@ -195,7 +204,7 @@ func (s *session) choosePassword(f *serverFlags, fs *pflag.FlagSet, fromURL stri
 }
 
 // tlsConfig returns nil for a plain connection. It begins with what the URL says.
-func (f *serverFlags) tlsConfig(fs *pflag.FlagSet, t bench.Target) (*tls.Config, error) {
+func (f *serverFlags) tlsConfig(ctx context.Context, fs *pflag.FlagSet, t bench.Target) (*tls.Config, error) {
 	c := t.TLS
 	if c == nil {
 		if !f.tls {
@@ -217,9 +226,9 @@ func (f *serverFlags) tlsConfig(fs *pflag.FlagSet, t bench.Target) (*tls.Config,
 		c.InsecureSkipVerify = true // the user asked for it by name
 	}
 	if f.cacert != "" {
-		pem, err := os.ReadFile(f.cacert)
+		pem, err := readFile(ctx, "cacert", f.cacert)
 		if err != nil {
-			return nil, fmt.Errorf("--cacert: %w", err)
+			return nil, err
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
@@ -230,7 +239,15 @@ func (f *serverFlags) tlsConfig(fs *pflag.FlagSet, t bench.Target) (*tls.Config,
 		return nil, errors.New("--cert and --key belong together; give both")
 	}
 	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		cert, err := readFile(ctx, "cert", f.cert)
+		if err != nil {
+			return nil, err
+		}
+		key, err := readFile(ctx, "key", f.key)
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {
 			return nil, fmt.Errorf("--cert and --key: %w", err)
 		}
