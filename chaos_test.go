@@ -105,17 +105,6 @@ var faults = []struct {
 	}},
 }
 
-func freeze(t *testing.T, server *evenkeeltest.Server, d time.Duration) {
-	t.Helper()
-	if err := server.Stop(); err != nil {
-		t.Error(err)
-	}
-	pass(d)
-	if err := server.Cont(); err != nil {
-		t.Error(err)
-	}
-}
-
 // chaos is what the callers share.
 type chaos struct {
 	*rig

@@ -264,6 +264,18 @@ func pass(d time.Duration) {
 	<-t.C
 }
 
+// freeze stops the server's process for a while.
+func freeze(t *testing.T, server *evenkeeltest.Server, d time.Duration) {
+	t.Helper()
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+	pass(d)
+	if err := server.Cont(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A yardstick measures how late this machine, busy with other tests as well, lets timers fire: what lateness is judged by.
 type yardstick struct {
 	worst time.Duration

@@ -128,13 +128,7 @@ func TestStormSilence(t *testing.T) {
 		},
 		"stop": func(t *testing.T, server *evenkeeltest.Server) {
 			t.Helper()
-			if err := server.Stop(); err != nil {
-				t.Error(err)
-			}
-			pass(length)
-			if err := server.Cont(); err != nil {
-				t.Error(err)
-			}
+			freeze(t, server, length)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -296,6 +296,7 @@ func (c *Conn) absorbLocked(k *Call) {
 	}
 	for n := k.next; n != nil && n != c.flusher && n.got == 0 && n.stall == k.stall && n.plainTombstone(); n = k.next {
 		k.want += n.want
+		k.size += n.size
 		k.end, k.next = n.end, n.next
 		if c.tail == n {
 			c.tail = k

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/evenkeel-go/evenkeel/internal/simnet"
 )
@@ -11,18 +13,18 @@ import (
 // Callers that leave a silent server must not make leaving dearer for those after them: their tombstones are merged. The replies
 // that come after all are swallowed one by one, and the next caller gets its own.
 func TestTombstonesAreMerged(t *testing.T) {
-	const callers, rounds = 20, 10
+	const callers = 200
 	eachTransport(t, setup{}, func(r *rig) {
 		r.net.Freeze(simnet.ToServer)
-		for range rounds {
-			var outcomes []<-chan outcome
-			for i := range callers {
-				outcomes = append(outcomes, r.start(r.within(10*ms), 0, "ECHO", strconv.Itoa(i)))
-			}
-			for _, o := range outcomes {
-				r.wantLeft(o, context.DeadlineExceeded, 10*ms, 10*ms+slack)
-			}
+		var outcomes []<-chan outcome
+		limit := func(i int) time.Duration { return time.Duration(10+i) * ms }
+		for i := range callers { // one after the other, so that each is succeeded as the reader by the next
+			outcomes = append(outcomes, r.start(r.within(limit(i)), 0, "ECHO", strconv.Itoa(i)))
 		}
+		for i, o := range outcomes {
+			r.wantLeft(o, context.DeadlineExceeded, limit(i), limit(i)+slack)
+		}
+		synctest.Wait()
 		r.c.mu.Lock()
 		n := 0
 		for k := r.c.head; k != nil; k = k.next {
@@ -30,10 +32,10 @@ func TestTombstonesAreMerged(t *testing.T) {
 		}
 		r.c.mu.Unlock()
 		if n != 1 {
-			r.t.Errorf("%d tombstones, want them merged into one", n)
+			r.t.Errorf("%d tombstones of %d calls, want them merged into one", n, callers)
 		}
-		if owed := r.c.Owed(); owed != callers*rounds {
-			r.t.Errorf("%d replies owed, want %d", owed, callers*rounds)
+		if owed := r.c.Owed(); owed != callers {
+			r.t.Errorf("%d replies owed, want %d", owed, callers)
 		}
 		r.net.Thaw(simnet.ToServer)
 		r.echo("after")

@@ -59,7 +59,7 @@ func newRawTransport(nc net.Conn) transport {
 		return nil
 	}
 	t := &rawTransport{Conn: nc, rc: rc, patience: maxPatience}
-	t.readFn, t.writeFn, t.peekFn = t.read, t.write, t.look
+	t.readFn, t.writeFn, t.peekFn = t.read, t.write, t.peekOnce
 	return t
 }
 
@@ -153,7 +153,7 @@ func (t *rawTransport) peek() (bool, error) {
 
 func (t *rawTransport) release() {}
 
-func (t *rawTransport) look(fd uintptr) {
+func (t *rawTransport) peekOnce(fd uintptr) {
 	for {
 		t.peekN, _, t.peekErr = syscall.Recvfrom(int(fd), t.peekByte[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		if !errors.Is(t.peekErr, syscall.EINTR) {
