@@ -157,7 +157,7 @@ func commandNames(cmd *cobra.Command) string {
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		// Not which: it may be a password that strayed from its flag.
-		return fmt.Errorf("%d unexpected arguments that belong to no flag; see '%s --help'", len(args), cmd.CommandPath())
+		return fmt.Errorf("unexpected arguments that belong to no flag (%d); see '%s --help'", len(args), cmd.CommandPath())
 	}
 	return nil
 }
