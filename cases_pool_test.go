@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -153,7 +152,7 @@ func TestD4_CloseWithWorkInFlight(t *testing.T) {
 	for name, bound := range map[string]time.Duration{"drains": 2 * time.Second, "is out of patience": 100 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			server := evenkeeltest.StartServer(t)
-			before := runtime.NumGoroutine()
+			before := countGoroutines()
 			r := newRig(t, server.Addr(), func(cfg *evenkeel.Config) { cfg.ClientName = "d4" })
 			var (
 				wg      sync.WaitGroup

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -22,7 +21,7 @@ import (
 func TestChaos(t *testing.T) {
 	const callers = 40
 	server := evenkeeltest.StartServer(t)
-	goroutines := runtime.NumGoroutine()
+	goroutines := countGoroutines()
 	r := newRig(t, server.Addr(), nil)
 	c := &chaos{rig: r, stopped: make(chan struct{})}
 	y := startYardstick()

@@ -113,7 +113,8 @@ type Config struct {
 	// a conn. 0: no bound; a call then waits for as long as its endpoint does not answer.
 	CommandTimeout time.Duration
 	// StallTimeout is how late the oldest reply of a conn may be before the conn gets no more work, and is replaced as soon as a
-	// fresh conn shows that the server answers. 0: never; then only TCP finds a dead peer.
+	// fresh conn shows that the server answers. A large request or reply is given more time while it passes, at least 64 KiB of
+	// it within each such span. 0: never; then only TCP finds a dead peer.
 	StallTimeout time.Duration
 	// MaxRetries is how often a command is repeated that provably did not run, at once, or that only reads, after a pause of
 	// up to 8 ms, then 16, 32 … 512. The latter comes out of a budget of 10, which each success refills by a tenth; beyond it

@@ -24,7 +24,7 @@ func TestIdleConnsAreSmall(t *testing.T) {
 	cfg.Governor = evenkeel.NewGovernor(0)
 
 	before := settledHeap()
-	goroutines := runtime.NumGoroutine()
+	goroutines := countGoroutines()
 	start := time.Now()
 	client, err := evenkeel.New(cfg)
 	if err != nil {
@@ -35,11 +35,11 @@ func TestIdleConnsAreSmall(t *testing.T) {
 	}
 	eventually(t, time.Minute, "all conns open", func() bool { return client.Stats().Exclusive.Idle == conns })
 	elapsed := time.Since(start)
-	eventually(t, 10*time.Second, "no goroutine of an idle conn", func() bool { return runtime.NumGoroutine() <= goroutines+8 })
+	eventually(t, 10*time.Second, "no goroutine of an idle conn", func() bool { return countGoroutines() <= goroutines+8 })
 
 	heap := (settledHeap() - before) / conns
 	t.Logf("%d conns in %v (%.0f/s), %d bytes of heap each, %d goroutines more", conns, elapsed.Round(time.Millisecond),
-		conns/elapsed.Seconds(), heap, runtime.NumGoroutine()-goroutines)
+		conns/elapsed.Seconds(), heap, countGoroutines()-goroutines)
 	if heap > maxIdleConnHeap {
 		t.Errorf("an idle conn costs %d bytes of heap, want at most %d", heap, maxIdleConnHeap)
 	}

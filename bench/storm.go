@@ -129,7 +129,7 @@ func (s *stormRun) client() (*evenkeel.Client, error) {
 
 // run is the measurement: the client's life, the phases of the load, the result.
 func (s *stormRun) run(ctx context.Context) error {
-	s.result.GoroutinesBefore = runtime.NumGoroutine()
+	s.result.GoroutinesBefore = countGoroutines()
 	client, err := s.client()
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (s *stormRun) goroutines(ctx context.Context) int {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		n := runtime.NumGoroutine()
+		n := countGoroutines()
 		if n <= s.result.GoroutinesBefore {
 			return n
 		}
@@ -205,6 +205,20 @@ func (s *stormRun) goroutines(ctx context.Context) int {
 		case <-ctx.Done():
 			return n
 		}
+	}
+}
+
+// countGoroutines says how many goroutines there are. The runtime's own count is
+// off by some dozens for a moment while it moves finished goroutines from one of
+// its lists to another, so two looks have to agree.
+func countGoroutines() int {
+	for last := runtime.NumGoroutine(); ; {
+		runtime.Gosched()
+		now := runtime.NumGoroutine()
+		if now == last {
+			return now
+		}
+		last = now
 	}
 }
 

@@ -105,7 +105,8 @@ func TestStormRefuse(t *testing.T) {
 	o.After = 3 * time.Second // beyond the longest backoff that half a second can lead to
 	r := runStorm(t, o)
 	during := r.Phases[1]
-	if during.DialsServer != 0 || during.DialsRefused < 1 || during.DialsRefused > 6 || during.DialsUnderWayMax != 1 {
+	// The first dial may already be over when counting begins, and the second one due only after the fault: the backoff is drawn.
+	if during.DialsServer != 0 || during.DialsRefused < 1 || during.DialsRefused > 6 || during.DialsUnderWayMax > 1 {
 		t.Errorf("during: %+v", during)
 	}
 	if during.Failed["told at once: endpoint down"] == 0 {

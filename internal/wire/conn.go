@@ -53,6 +53,9 @@ type Conn struct {
 	spare    *[]byte // the other half of the double buffer
 	appended int64   // bytes ever appended to wbuf
 	handed   int64   // bytes ever handed to a write, so that they may have reached the server
+	written  int64   // those of them that are in no write that is under way
+	sent     int64   // bytes of the write under way that have gone since its writer had to wait
+	sentSeen int64   // sent when the watch looked last
 	first    *Call   // calls that the reader has not yet taken over
 	last     *Call
 	queued   int // replies that what is in wbuf asks for
@@ -76,9 +79,13 @@ type Conn struct {
 	tail   *Call
 	parser resp.Parser
 	rbuf   *[]byte
+	partly int64 // bytes that have come of a value which is not complete
+	seen   int64 // partly when the watch looked last
 	trash  resp.Value
 	skip   bool // the value in the parser is one that nobody wants
 	stray  bool // the value in the parser began when nothing was owed
+	// pushing says that the value in the parser is a push, which is no part of any reply.
+	pushing bool
 }
 
 // Conn states for the owner's choice; the truth about errors is under mu.

@@ -58,7 +58,8 @@ func (c *Conn) takeLocked() *[]byte {
 		return nil
 	}
 	c.wbuf, c.queued, c.yielding = nil, 0, false
-	c.handed = c.appended
+	c.written, c.handed = c.handed, c.appended
+	c.sent, c.sentSeen = 0, 0
 	crowd := c.crowd.Load()
 	c.crowd.Store(max(c.owed.Load(), crowd-(crowd+7)/8))
 	c.roomLocked()
@@ -104,10 +105,7 @@ func (c *Conn) readNextLocked(k *Call) bool {
 // w is nil when there is nothing to begin with.
 func (c *Conn) flushRest(w *[]byte, rest []byte) {
 	for {
-		var err error
-		if len(rest) > 0 {
-			err = c.tr.writeRest(rest)
-		}
+		err := c.writeRest(rest)
 		c.mu.Lock()
 		if w != nil {
 			c.recycleLocked(w)
@@ -128,6 +126,24 @@ func (c *Conn) flushRest(w *[]byte, rest []byte) {
 			return
 		}
 	}
+}
+
+// restPiece is how much of what is left is written at a time, so that the watch can see that it goes on.
+const restPiece = flows / 2
+
+// writeRest writes what is left of a buffer, blocking.
+func (c *Conn) writeRest(rest []byte) error {
+	for len(rest) > 0 {
+		piece := rest[:min(len(rest), restPiece)]
+		if err := c.tr.writeRest(piece); err != nil {
+			return err
+		}
+		rest = rest[len(piece):]
+		c.mu.Lock()
+		c.sent += int64(len(piece))
+		c.mu.Unlock()
+	}
+	return nil
 }
 
 // failWriteLocked fails the conn after a write error and unlocks; callers learn of it from their Calls.

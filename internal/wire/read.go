@@ -372,6 +372,7 @@ func (c *Conn) parse(b []byte, me *Call) (mine bool, err error) {
 			v = k.slot()
 		}
 		if !c.parser.Pending() {
+			c.pushing = b[0] == '>'
 			c.stray = k == nil && b[0] != '>' && b[0] != '|'
 			// A tombstone's reply is dropped unparsed; what may be a push is not, for it is no reply.
 			c.skip = k != nil && v == &c.trash && k.onLost == nil && b[0] != '>' && b[0] != '|'
@@ -393,8 +394,10 @@ func (c *Conn) parse(b []byte, me *Call) (mine bool, err error) {
 		}
 		b = b[n:]
 		if !ok {
+			c.partly += int64(n)
 			break
 		}
+		c.partly, c.seen = 0, 0
 		if v.Kind == resp.KindPush {
 			if c.opts.OnPush != nil {
 				c.opts.OnPush(c, *v)

@@ -154,13 +154,24 @@ func (c *Conn) buryLocked(me, k *Call) *Call {
 	return c.judgeLocked(me, t, 0)
 }
 
-// putOffLocked gives the oldest call more time when it gets several replies and some have come since it was last looked at: a
-// long pipeline is no older than the oldest reply that it still waits for.
+// flows is how much of a request or of a reply has to go or to come within a stall timeout for the conn to count as alive: a large
+// value on a slow network is no stall. One that drips is.
+const flows = 64 << 10
+
+// putOffLocked gives the oldest call more time when something has come of it since it was last looked at: some of several
+// replies, for a long pipeline is no older than the oldest reply that it still waits for, or a good part of a large one; or when a
+// good part of its request has gone.
 func (c *Conn) putOffLocked(now int64) {
-	if k := c.head; k != nil && k.due > 0 && k.due <= now && k.got > k.seen {
+	k := c.head
+	if k == nil || k.due == 0 || k.due > now {
+		return
+	}
+	came, went := c.partly-c.seen, c.sent-c.sentSeen
+	if k.got > k.seen || came >= flows && !c.pushing || went >= flows && k.end > c.written {
 		k.seen = k.got
 		k.due = now + k.stall
 	}
+	c.seen, c.sentSeen = c.partly, c.sent
 }
 
 // stallLocked marks the conn as stalled and tells its owner, once per stall.
