@@ -65,6 +65,11 @@ var rules = []rule{
 		reason: "what a Go program imports costs it the standard library and nothing else",
 	},
 	{
+		dir: "bench/workload", own: []string{"internal/command", "internal/resp", "internal/typo"},
+		third: []string{"github.com/goccy/go-yaml"}, layer: 4,
+		reason: "what is sent is data: it opens no connection and measures nothing, so that engines, dialects and files share it",
+	},
+	{
 		dir: "bench/...", own: []string{".", "pool", "report", "evenkeeltest", "internal/resp", "internal/wire", "internal/governor", "bench/..."},
 		third: []string{"github.com/HdrHistogram/hdrhistogram-go"}, layer: 4,
 		reason: "a door uses the client and describes its results for report; doors never import each other, so each is usable alone",
