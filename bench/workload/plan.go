@@ -11,15 +11,17 @@ import (
 
 // Plan is a workload made ready to send. It never changes and may be used from any number of goroutines.
 type Plan struct {
-	keys      uint64
-	naming    naming
-	drawers   []drawer
-	sizers    []sizer
-	contents  contents
+	keys     uint64
+	naming   naming
+	drawers  []drawer
+	sizers   []sizer
+	contents contents
 	main     *set
 	missRate float64
 	longest  int // requests of the longest unit
 
+	setup    []byte
+	setups   int
 	commands []compiled // the same before encoding, for routed streams
 	preload  preload
 }
@@ -58,6 +60,10 @@ func (w *Workload) Compile() (*Plan, error) {
 	}
 	if w.Keys.File != "" {
 		p.keys = uint64(p.naming.lines.count())
+	}
+	for _, words := range w.Setup {
+		p.setup = appendWords(p.setup, words)
+		p.setups++
 	}
 	limit := w.Values.limit()
 	p.contents = newContents(&w.Values, w.Verify)
@@ -217,6 +223,9 @@ func classOf(words []string, name string) Class {
 
 // Classes are what results are split by; a Tag's Class is an index into them. The slice is shared and must not be changed.
 func (p *Plan) Classes() []Class { return p.main.classes }
+
+// Setup is what one conn sends once before all else, encoded, and how many replies it brings.
+func (p *Plan) Setup() (requests []byte, replies int) { return p.setup, p.setups }
 
 // Keys is the number of keys in the key space, without those that only misses ask for.
 func (p *Plan) Keys() int64 { return int64(p.keys) }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/evenkeel-go/evenkeel/internal/command"
 	"github.com/evenkeel-go/evenkeel/internal/typo"
 )
 
@@ -57,6 +56,10 @@ func (c *check) bytes(n, low, high int64, field string) {
 func (w *Workload) Validate() error {
 	c := &check{}
 	uses := w.uses(c)
+	for i, words := range w.Setup {
+		c.that(len(words) > 0 && words[0] != "", fmt.Sprintf("setup[%d]", i), "is empty; give the words of a command, or leave it out")
+	}
+	c.that(len(w.Setup) <= maxCommands, "setup", "has more than %d commands", maxCommands)
 	c.share(w.MissRate, "miss_rate")
 	w.Keys.validate(c, &uses, w.MissRate > 0)
 	w.Values.validate(c, uses.data)
@@ -213,20 +216,19 @@ func misspelt(c *check, word, field string) {
 }
 
 func (one *Command) validateTTL(c *check, words []string, field string) {
-	weights := 0.0
+	weighted := slices.ContainsFunc(one.TTL, func(t TTL) bool { return t.Weight > 0 })
 	for j, t := range one.TTL {
 		f := fmt.Sprintf("%s.ttl[%d]", field, j)
 		d := time.Duration(t.After)
 		c.that(d >= 0 && d <= maxTTL && d%time.Millisecond == 0, f+".after", "%v is no expiry; give whole milliseconds up to 100 years", d)
 		c.finite(t.Weight, 0, 1e12, f+".weight")
-		weights += t.Weight
+		c.that(t.Weight > 0 || !weighted, f+".weight", "is missing, but others have one; give each one, or none")
 		c.that(d > 0 || !mentionsTTL(words), f+".after", "0 means no expiry, but the command has a place for one; give at least 1ms")
 	}
 	c.that(len(one.TTL) <= maxCommands, field+".ttl", "has more than %d entries", maxCommands)
 	c.that(len(one.TTL) == 0 || mentionsTTL(words) || slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, "SET") }), field+".ttl",
 		"goes with SET only; in other commands put __ttl__ (seconds) or __pttl__ (milliseconds) where it belongs")
 	c.that(len(one.TTL) > 0 || !mentionsTTL(words), field+".ttl", "is missing, but the command has __ttl__ or __pttl__; give a list such as [{after: 1h}]")
-	_ = weights
 }
 
 func (k *Keys) validate(c *check, u *uses, misses bool) {
@@ -373,5 +375,3 @@ func (z *Size) validateQuantiles(c *check, field string, limit int64) {
 		before = q
 	}
 }
-
-var _ = command.Lookup

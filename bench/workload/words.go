@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/evenkeel-go/evenkeel/internal/resp"
 )
 
 // splitWords splits a line as redis-cli does: blanks separate words; "double quotes" know \n \r \t \b \a \xHH and a backslash before any other character; 'single quotes'
@@ -135,4 +137,13 @@ func sequence(words []string) ([]repeated, error) {
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// appendWords encodes a command.
+func appendWords(b []byte, words []string) []byte {
+	b = resp.AppendArrayHeader(b, len(words))
+	for _, w := range words {
+		b = resp.AppendBulkString(b, w)
+	}
+	return b
 }

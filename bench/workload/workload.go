@@ -28,6 +28,8 @@ type Workload struct {
 	// Preload is the command that writes one key before the run, such as "HSET __key__ field __data__". Empty: SET of the first key that the commands name,
 	// where all of them treat their keys as strings; otherwise there is no preload.
 	Preload string `yaml:"preload,omitempty" json:"preload,omitempty"`
+	// Setup are commands, word by word and without placeholders, that one conn sends once before all else: a library of functions, an index.
+	Setup [][]string `yaml:"setup,omitempty" json:"setup,omitempty"`
 }
 
 // Keys is a key space: Count keys, how each is named, and how often each is drawn. Only Count, Prefix and Digits are common; the rest may stay zero.
