@@ -25,6 +25,7 @@ func with[T options](o T, change func(*T)) options {
 func TestDefaultsAreValid(t *testing.T) {
 	for _, o := range []options{
 		bench.DefaultChurnOptions(), bench.DefaultConnectOptions(), bench.DefaultStormOptions(),
+		bench.DefaultIdleOptions(),
 		bench.DefaultDepthOptions(), bench.DefaultPoolSizeOptions(), bench.DefaultDemoOptions(),
 	} {
 		if err := o.Validate(); err != nil {
@@ -74,6 +75,10 @@ func TestBounds(t *testing.T) {
 		{with(bench.DefaultStormOptions(), func(o *storm) { o.Fault = "" }), "fault"},
 		{with(bench.DefaultStormOptions(), func(o *storm) { o.Lane = "" }), "lane"},
 		{with(bench.DefaultStormOptions(), func(o *storm) { o.Target = bench.Target{Network: "tcp", Address: "x:1"} }), "disturb"},
+		{with(bench.DefaultIdleOptions(), func(o *bench.IdleOptions) { o.Conns = 0 }), "conns"},
+		{with(bench.DefaultIdleOptions(), func(o *bench.IdleOptions) { o.Step = 4 }), "step"},
+		{with(bench.DefaultIdleOptions(), func(o *bench.IdleOptions) { o.Settle = 0 }), ""},
+		{with(bench.DefaultIdleOptions(), func(o *bench.IdleOptions) { o.Hold = 0 }), "hold"},
 		{with(bench.DefaultDepthOptions(), func(o *depth) { o.Depths = nil }), "depths"},
 		{with(bench.DefaultDepthOptions(), func(o *depth) { o.Depths = []int{4, 4} }), "depths"},
 		{with(bench.DefaultPoolSizeOptions(), func(o *size) { o.Sizes = []int{8, 0} }), "sizes"},

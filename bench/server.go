@@ -193,3 +193,11 @@ func (s *server) close() error {
 func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 }
+
+// lastLook is ctx itself, or when it has ended a context for one more count.
+func lastLook(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() != nil {
+		return afterwards(ctx)
+	}
+	return context.WithCancel(ctx)
+}

@@ -142,6 +142,67 @@ func (w *watcher) cpu(ctx context.Context) (*float64, error) {
 	return &total, nil
 }
 
+// memoryUse is the server's memory in bytes.
+type memoryUse struct {
+	clients   *int64 // of its normal clients; nil when it does not say
+	used, rss int64
+}
+
+func (w *watcher) memory(ctx context.Context) (memoryUse, error) {
+	fields, err := w.info(ctx, "memory")
+	if err != nil {
+		return memoryUse{}, err
+	}
+	var m memoryUse
+	if m.used, err = strconv.ParseInt(fields["used_memory"], 10, 64); err != nil {
+		return m, fmt.Errorf("INFO has no number used_memory: %w", err)
+	}
+	m.rss, _ = strconv.ParseInt(fields["used_memory_rss"], 10, 64) // 0: it does not say
+	if n, err := strconv.ParseInt(fields["mem_clients_normal"], 10, 64); err == nil {
+		m.clients = &n
+	}
+	return m, nil
+}
+
+// ping times one PING.
+func (w *watcher) ping(ctx context.Context, l *Latency) error {
+	begin := time.Now()
+	if _, err := w.do(ctx, "PING"); err != nil {
+		return err
+	}
+	l.Record(time.Since(begin))
+	return nil
+}
+
+// clients returns the fields of CLIENT LIST, of the conns with these IDs or of all.
+func (w *watcher) clients(ctx context.Context, ids ...int64) ([]map[string]string, error) {
+	args := []any{"CLIENT", "LIST"}
+	if len(ids) > 0 {
+		args = append(args, "ID")
+		for _, id := range ids {
+			args = append(args, id)
+		}
+	}
+	r, err := w.do(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	text, err := r.Text()
+	if err != nil {
+		return nil, err
+	}
+	var list []map[string]string
+	for line := range strings.Lines(text) {
+		fields := map[string]string{}
+		for field := range strings.FieldsSeq(line) {
+			name, value, _ := strings.Cut(field, "=")
+			fields[name] = value
+		}
+		list = append(list, fields)
+	}
+	return list, nil
+}
+
 // software is the server's name and version.
 func (w *watcher) software(ctx context.Context, info evenkeel.ConnInfo) (name, version string) {
 	name, version = info.Server, info.Version

@@ -26,6 +26,7 @@ func run() int {
 		Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		Experiments: cli.Experiments{
 			Demo: bench.Demo, Churn: bench.Churn, Connect: bench.Connect, Storm: bench.Storm,
+			Idle: bench.Idle,
 			StartEmbedded: embedded.Start,
 		},
 	}

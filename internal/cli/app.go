@@ -18,6 +18,7 @@ type Experiments struct {
 	Churn   func(context.Context, bench.ChurnOptions) (*bench.ChurnResult, error)
 	Connect func(context.Context, bench.ConnectOptions) (*bench.ConnectResult, error)
 	Storm   func(context.Context, bench.StormOptions) (*bench.StormResult, error)
+	Idle    func(context.Context, bench.IdleOptions) (*bench.IdleResult, error)
 	// StartEmbedded starts the server that the demo uses where no real one is
 	// installed; nil if there is none.
 	StartEmbedded func() (bench.EmbeddedServer, error)

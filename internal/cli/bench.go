@@ -27,6 +27,9 @@ func (s *session) benchCommand() *cobra.Command {
 	if s.Experiments.Storm != nil {
 		cmd.AddCommand(s.stormCommand())
 	}
+	if s.Experiments.Idle != nil {
+		cmd.AddCommand(s.idleCommand())
+	}
 	return cmd
 }
 

