@@ -149,6 +149,23 @@ func putDecimal(dst []byte, x uint64) {
 	}
 }
 
+// putIndex is putDecimal for the 12 digits of __rand_int__: two halves whose divisions do not wait for each other.
+func putIndex(dst []byte, x uint64) {
+	d := (*[indexDigits]byte)(dst)
+	high := uint32(x / 1_000_000)
+	low := uint32(x - uint64(high)*1_000_000)
+	putPair(d[0:2], high/10_000)
+	putPair(d[2:4], high/100%100)
+	putPair(d[4:6], high%100)
+	putPair(d[6:8], low/10_000)
+	putPair(d[8:10], low/100%100)
+	putPair(d[10:12], low%100)
+}
+
+func putPair(dst []byte, x uint32) {
+	dst[1], dst[0] = decimalPairs[2*x+1], decimalPairs[2*x]
+}
+
 const decimalPairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
 
 // lines are the keys of a file, back to back.

@@ -180,7 +180,7 @@ func (p *Plan) encode(routed bool) (*set, error) {
 func (p *Plan) addUnit(of *set, c *compiled, routed bool) (unit, error) {
 	var u unit
 	for _, s := range c.words {
-		t := makeTemplate(s.words, c.inline, routed, &p.naming, &p.sizers[c.size])
+		t := makeTemplate(s.words, c.inline, routed, &p.naming, &p.sizers[c.size], &p.contents)
 		class := classOf(s.words, c.class)
 		at := slices.IndexFunc(of.classes, func(have Class) bool { return have.Name == class.Name })
 		if at < 0 {

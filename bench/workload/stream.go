@@ -97,7 +97,11 @@ func (s *Stream) Batch(n int) (requests []byte, tags []Tag) {
 			}
 			break
 		}
-		s.appendUnit(u)
+		if s.route != nil {
+			s.appendRouted(u)
+		} else {
+			s.appendUnit(u)
+		}
 	}
 	return s.buf, s.tags
 }
@@ -176,7 +180,7 @@ func (s *Stream) fill(t *template, request []byte) uint64 {
 		case slotIndex:
 			key := s.drawKey(t, sl)
 			s.values[i].key = key
-			putDecimal(field, s.plan.naming.first+key)
+			putIndex(field, s.plan.naming.first+key)
 		case slotKey:
 			key := s.drawKey(t, sl)
 			s.values[i].key = key
@@ -184,7 +188,7 @@ func (s *Stream) fill(t *template, request []byte) uint64 {
 		case slotData:
 			s.plan.contents.fill(field, &s.random, s.ownerOf(sl))
 		case slotTag:
-			s.route.putTag(field, &s.random)
+			copy(field, s.route.tags[s.route.slot][:])
 		}
 	}
 	if len(t.slots) == 0 {
@@ -246,13 +250,13 @@ func (s *Stream) appendSlot(sl *slot, v *value) {
 	field := s.buf[from:]
 	switch sl.kind {
 	case slotIndex:
-		putDecimal(field, s.plan.naming.first+v.key)
+		putIndex(field, s.plan.naming.first+v.key)
 	case slotKey:
 		s.plan.naming.write(field, v.key)
 	case slotData:
 		s.plan.contents.fill(field, &s.random, s.ownerOf(sl))
 	case slotTag:
-		s.route.putTag(field, &s.random)
+		copy(field, s.route.tags[s.route.slot][:])
 	}
 }
 

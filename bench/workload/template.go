@@ -126,6 +126,7 @@ func firstKeyWord(words []string) int {
 type templateMaker struct {
 	naming *naming
 	sizer  *sizer
+	values *contents
 	routed bool // {tag} is a placeholder
 	t      template
 	text   []byte // what has been encoded since the last piece
@@ -133,8 +134,8 @@ type templateMaker struct {
 }
 
 // makeTemplate encodes a command's words; those without a placeholder once and for all.
-func makeTemplate(words []string, inline, routed bool, n *naming, z *sizer) template {
-	m := templateMaker{naming: n, sizer: z, routed: routed, fixed: true}
+func makeTemplate(words []string, inline, routed bool, n *naming, z *sizer, v *contents) template {
+	m := templateMaker{naming: n, sizer: z, values: v, routed: routed, fixed: true}
 	if inline {
 		m.t.whole = append([]byte(strings.Join(words, " ")), '\r', '\n')
 		return m.t
@@ -195,6 +196,11 @@ func (m *templateMaker) split(w string) []piece {
 		w = w[at+len(p.word):]
 		if p.kind == slotTag && !m.routed || (p.kind == slotKey || p.kind == slotIndex) && m.naming.literal {
 			text = append(text, p.word...)
+			continue
+		}
+		if p.kind == slotData && m.values.same && m.sizer.fixed >= 0 { // the same bytes always
+			text = append(text, make([]byte, m.sizer.fixed)...)
+			m.values.cut(text[len(text)-m.sizer.fixed:], 0)
 			continue
 		}
 		flush()
