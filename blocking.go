@@ -20,13 +20,13 @@ const (
 // the conn drains and can be used again. When that does not help the conn is closed.
 func (c *Client) unblock(conn *wire.Conn) {
 	id := conn.Info().ID
-	if id == 0 || c.isClosed() { // the server does not say which conn this is
+	if id == 0 { // the server does not say which conn this is
 		conn.Close(context.Canceled)
 		return
 	}
 	drained := make(chan struct{})
 	conn.AfterDrain(func(error) { close(drained) })
-	c.tasks.Go(func() {
+	started := c.start(func() {
 		wait := unblockWait
 		for range unblockTries {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -51,6 +51,9 @@ func (c *Client) unblock(conn *wire.Conn) {
 		}
 		conn.Close(context.Canceled)
 	})
+	if !started {
+		conn.Close(wire.ErrClosed)
+	}
 }
 
 func unblockInfo() *command.Info { return command.Lookup("CLIENT", "UNBLOCK") }

@@ -42,9 +42,9 @@ type Client struct {
 	probes      atomic.Uint64
 	lostReplies atomic.Uint64
 
-	closing sync.Once
-	closed  chan struct{} // closed when Close begins
-	tasks   sync.WaitGroup
+	mu     sync.Mutex    // held to close closed, and to start a task
+	closed chan struct{} // closed when Close begins
+	tasks  sync.WaitGroup
 }
 
 // Open is ParseURL and New.
@@ -125,7 +125,7 @@ func (c *Client) makeLanes() error {
 func (c *Client) poolConfig(lane Lane, size, overflow int) pool.Config[*wire.Conn] {
 	p := pool.Config[*wire.Conn]{
 		Dial:  func(ctx context.Context) (*wire.Conn, error) { return c.dial(ctx, lane) },
-		Close: func(conn *wire.Conn, reason pool.Reason) { conn.Close(closeError(reason)) },
+		Close: func(conn *wire.Conn, reason pool.Reason) { c.closeConn(conn, lane, reason) },
 		Check: (*wire.Conn).Alive,
 		Ping:  (*wire.Conn).Ping,
 		Size:  size, Overflow: overflow,
@@ -137,16 +137,19 @@ func (c *Client) poolConfig(lane Lane, size, overflow int) pool.Config[*wire.Con
 	}
 	if c.cfg.Hooks.OnConn != nil {
 		p.OnEvent = func(e pool.Event) {
-			switch e.Kind {
-			case pool.EventOpened:
+			if e.Kind == pool.EventOpened {
 				c.connEvent(ConnEvent{Kind: ConnOpened, Lane: lane, Elapsed: e.Elapsed})
-			case pool.EventClosed:
-				c.connEvent(ConnEvent{Kind: ConnClosed, Lane: lane, Reason: e.Reason, Elapsed: e.Elapsed, Err: e.Err})
-			default:
 			}
 		}
 	}
 	return p
+}
+
+// closeConn closes a conn for its pool.
+func (c *Client) closeConn(conn *wire.Conn, lane Lane, reason pool.Reason) {
+	err := conn.Err()
+	conn.Close(closeError(reason))
+	c.connEvent(ConnEvent{Kind: ConnClosed, Lane: lane, Reason: reason, Elapsed: conn.Age(), Err: err})
 }
 
 // closeError is what calls under way on a conn learn when its pool closes it.
@@ -164,6 +167,8 @@ func closeReason(err error) pool.Reason {
 		return pool.ReasonStall
 	case errors.Is(err, wire.ErrClosed):
 		return pool.ReasonShutdown
+	case errors.Is(err, context.Canceled):
+		return pool.ReasonCanceled // by us, because its caller had left: no fault of the endpoint
 	default:
 		return pool.ReasonError
 	}
@@ -191,7 +196,7 @@ func (c *Client) dial(ctx context.Context, lane Lane) (*wire.Conn, error) {
 	if f := c.cfg.Hooks.OnDial; f != nil {
 		e := DialEvent{Endpoint: c.cfg.Addr, Lane: lane, Start: start, Duration: time.Since(start), Err: err}
 		if err == nil {
-			e.Timings = conn.Info().Timings
+			e.Timings = Timings(conn.Info().Timings)
 		}
 		f(e)
 	}
@@ -205,7 +210,11 @@ func (c *Client) Ping(ctx context.Context) error { return c.Do(ctx, "PING").Err(
 // deadline, 2 s when that is 0), then they are cut off. Afterwards no conn and no goroutine is left. It returns ctx's error when it had to cut.
 // Calling it again waits as well.
 func (c *Client) Close(ctx context.Context) error {
-	c.closing.Do(func() { close(c.closed) })
+	c.mu.Lock()
+	if !c.isClosed() {
+		close(c.closed)
+	}
+	c.mu.Unlock()
 	if _, ok := ctx.Deadline(); !ok {
 		bound := c.cfg.CommandTimeout
 		if bound == 0 {
@@ -244,6 +253,17 @@ func closePool(ctx context.Context, p *pool.Pool[*wire.Conn]) error {
 	defer cancel()
 	_ = p.Close(grace) // err says what was cut
 	return err
+}
+
+// start runs f on a goroutine that Close waits for. It reports false, and does not, when Close has begun.
+func (c *Client) start(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isClosed() {
+		return false
+	}
+	c.tasks.Go(f)
+	return true
 }
 
 func (c *Client) isClosed() bool {

@@ -89,12 +89,14 @@ type Config struct {
 	MaxConnIdleTime time.Duration
 	// MaxConnLifetime, less up to 10 % drawn once per conn, is the age at which a conn is replaced. 0: never.
 	MaxConnLifetime time.Duration
-	// ValidateAfter is the idle time after which a conn is looked at, without waiting, before its next use. 0: 1 s.
+	// ValidateAfter is the idle time after which a conn is looked at, without waiting, before its next use.
+	// More than 0.
 	ValidateAfter time.Duration
 	// PingInterval is the idle time after which a conn is pinged in the background. 0: never.
 	PingInterval time.Duration
 
-	// MaxWaiters bounds the callers that wait for an exclusive conn, and those that wait for one of the blocking lane. 0: 10,000.
+	// MaxWaiters bounds the callers that wait for an exclusive conn, and those that wait for one of the blocking lane.
+	// At least 1.
 	MaxWaiters int
 	// AcquireTimeout bounds the wait for an exclusive conn, besides the call's own deadline. 0: the call's deadline alone.
 	AcquireTimeout time.Duration
@@ -190,7 +192,7 @@ func (c *Config) Validate() error {
 		{"MaxBlocking", c.MaxBlocking, 0},
 		{"MinIdleConns", c.MinIdleConns, 0},
 		{"CreateBurst", c.CreateBurst, 0},
-		{"MaxWaiters", c.MaxWaiters, 0},
+		{"MaxWaiters", c.MaxWaiters, 1},
 		{"MaxRetries", c.MaxRetries, 0},
 		{"LaneThreshold", c.LaneThreshold, 0},
 	} {
@@ -206,7 +208,6 @@ func (c *Config) Validate() error {
 		{"CreateInterval", c.CreateInterval},
 		{"MaxConnIdleTime", c.MaxConnIdleTime},
 		{"MaxConnLifetime", c.MaxConnLifetime},
-		{"ValidateAfter", c.ValidateAfter},
 		{"PingInterval", c.PingInterval},
 		{"AcquireTimeout", c.AcquireTimeout},
 		{"LeakThreshold", c.LeakThreshold},
@@ -220,6 +221,9 @@ func (c *Config) Validate() error {
 	}
 	if c.DialTimeout <= 0 {
 		bad("DialTimeout", "is %v, must be positive: a dial without a bound could hold its place for ever", c.DialTimeout)
+	}
+	if c.ValidateAfter <= 0 {
+		bad("ValidateAfter", "is %v, must be positive: to look at a conn before each use costs a system call", c.ValidateAfter)
 	}
 	if c.SharedConns > 256 {
 		bad("SharedConns", "is %d, must be at most 256", c.SharedConns)

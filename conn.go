@@ -38,7 +38,7 @@ func (c *Client) WithConn(ctx context.Context, f func(*Conn) error) error {
 	if err != nil {
 		return c.wrap("WithConn", LaneExclusive, 0, err)
 	}
-	lease, err := c.acquire(ctx, p, callTimeout(ctx, &c.cfg))
+	lease, _, err := c.acquire(ctx, p, callTimeout(ctx, &c.cfg))
 	if err != nil {
 		return c.wrap("WithConn", LaneExclusive, 1, c.explainAcquire(LaneExclusive, err))
 	}
@@ -62,13 +62,13 @@ func (c *Conn) end(lease pool.Lease[*wire.Conn]) {
 		clean = "UNWATCH"
 	}
 	if clean != "" {
-		if c.wc.Owed() > maxOwedClean { // so much is owed that the queue may refuse one more
+		k := wire.NewCall()
+		k.Words(clean)
+		if !c.wc.Start(k) { // broken, or so much is owed that its queue takes no more
 			_ = lease.Discard(pool.ReasonState)
 			return
 		}
-		k := wire.NewCall()
-		k.Words(clean)
-		c.wc.Start(k) // in order before whatever the next lease sends; a broken conn is discarded below
+		// In order before whatever the next lease sends.
 	}
 	giveBack(lease)
 }
@@ -125,8 +125,8 @@ func (c *Conn) roundTrip(ctx context.Context, info *command.Info, args []any, v 
 
 // admit refuses what cannot work here.
 func (c *Conn) admit(info *command.Info, args []any) error {
-	if c.ended.Load() {
-		return usage("the Conn was kept beyond WithConn, and belongs to somebody else now")
+	if err := c.held(); err != nil {
+		return err
 	}
 	if err := refuse(info, args, true); err != nil {
 		return err
@@ -137,8 +137,13 @@ func (c *Conn) admit(info *command.Info, args []any) error {
 	return nil
 }
 
-// maxOwedClean bounds what may be owed on a conn that is to be cleaned rather than closed, well below its queue.
-const maxOwedClean = 4096
+// held says whether the conn is still its holder's.
+func (c *Conn) held() error {
+	if c.ended.Load() {
+		return usage("the Conn was kept beyond WithConn, and belongs to somebody else now")
+	}
+	return nil
+}
 
 // session is what commands have made of a conn.
 type session struct {
@@ -186,6 +191,9 @@ func (s session) with(info *command.Info) session {
 
 // pipeline sends a pipeline on the conn, and keeps track of the session.
 func (c *Conn) pipeline(ctx context.Context, p *Pipeline, timeout time.Duration) ([]Reply, error) {
+	if err := c.held(); err != nil {
+		return nil, err
+	}
 	worst, after := c.session.then(p.infos...)
 	c.session = worst
 	replies, err := p.trip(ctx, c.wc, timeout, true)
@@ -205,13 +213,28 @@ func (c *Conn) pipeline(ctx context.Context, p *Pipeline, timeout time.Duration)
 func (c *Conn) Pipeline() *Pipeline { return &Pipeline{conn: c} }
 
 // ConnInfo is what the dial and the handshake learned.
-type ConnInfo = wire.Info
+type ConnInfo struct {
+	// ID is the server's number of the conn, as CLIENT ID has it; 0 when the server would not say.
+	ID int64
+	// Protocol is 2 or 3.
+	Protocol int
+	// Server is the software, such as "redis" or "valkey", and Version its version, as HELLO says them; empty with protocol 2.
+	Server, Version string
+	// Timings are how long the dial's phases took.
+	Timings Timings
+}
 
 // Info is what the dial and the handshake learned: the server's id of the conn, protocol, version, and how long each phase took.
-func (c *Conn) Info() ConnInfo { return c.wc.Info() }
+func (c *Conn) Info() ConnInfo {
+	i := c.wc.Info()
+	return ConnInfo{ID: i.ID, Protocol: i.Protocol, Server: i.Server, Version: i.Version, Timings: Timings(i.Timings)}
+}
 
 // Close closes a conn from Dial. Inside WithConn it makes the conn unusable: it is not given back.
 func (c *Conn) Close() error {
+	if err := c.held(); err != nil {
+		return c.wrap("Close", err)
+	}
 	c.wc.Close(nil)
 	<-c.wc.Done()
 	return nil

@@ -92,7 +92,7 @@ func (c *Client) onShared(ctx context.Context, info *command.Info, args []any, v
 			start := time.Now()
 			if conn, err = c.shared.get(ctx, timeout); err != nil {
 				k.Free()
-				return LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, err)
+				return LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, c.explainAcquire(LaneShared, err))
 			}
 			timeout = less(timeout, time.Since(start))
 		}
@@ -126,15 +126,18 @@ func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, arg
 			k.Free()
 			return 0, c.wrap(opName(info, args), lane, 0, usage("%v", err))
 		}
-		lease, err := c.acquire(ctx, p, acquireTimeout)
+		lease, waited, err := c.acquire(ctx, p, acquireTimeout)
 		if err != nil {
 			k.Free()
 			return attempts, c.wrap(opName(info, args), lane, attempts, c.explainAcquire(lane, err))
 		}
-		conn := lease.Value()
-		if t.waits {
+		acquireTimeout = less(acquireTimeout, waited)
+		if t.waits { // its time counts from when it has a conn
 			k.OnLost(c.lostReply(info))
+		} else {
+			timeout = acquireTimeout
 		}
+		conn := lease.Value()
 		err = conn.RoundTrip(ctx, k, timeout, stall)
 		if err == nil {
 			*v = *k.Reply()
@@ -151,7 +154,7 @@ func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, arg
 		if !again {
 			return attempts, c.wrap(opName(info, args), lane, attempts, err)
 		}
-		timeout, acquireTimeout = less(timeout, spent), less(acquireTimeout, spent)
+		acquireTimeout = less(acquireTimeout, spent)
 	}
 }
 
@@ -173,13 +176,18 @@ func (c *Client) lanePool(lane Lane) (*pool.Pool[*wire.Conn], error) {
 // explainAcquire names the setting that limits a lane when the lane was full.
 func (c *Client) explainAcquire(lane Lane, err error) error {
 	e, ok := errors.AsType[*pool.AcquireError](err)
-	if !ok || !errors.Is(err, ErrAcquireTimeout) || e.Stat.InUse < e.Stat.Max {
+	switch {
+	case !ok || !errors.Is(err, ErrAcquireTimeout):
 		return err
-	}
-	if lane == LaneBlocking {
+	case lane == LaneShared && e.Stat.InUse > 0:
+		return &laneFullError{"the shared conns have stalled: the server owes replies", err}
+	case e.Stat.InUse < e.Stat.Max:
+		return err
+	case lane == LaneBlocking:
 		return &laneFullError{"every conn of the blocking lane is waiting on the server: each worker needs one, so raise Config.MaxBlocking", err}
+	default:
+		return &laneFullError{"every exclusive conn is in use: raise Config.Size or Overflow, or hold conns for a shorter time", err}
 	}
-	return &laneFullError{"every exclusive conn is in use: raise Config.Size or Overflow, or hold conns for a shorter time", err}
 }
 
 // laneFullError is an acquire error with advice.

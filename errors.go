@@ -27,6 +27,10 @@ var (
 	ErrAcquireTimeout = pool.ErrAcquireTimeout
 	// ErrQueueFull: too many callers wait for an exclusive conn already.
 	ErrQueueFull = pool.ErrQueueFull
+	// ErrAuth: the server refused the credentials, or wants some. It is found in what a call returns when no conn could be had.
+	ErrAuth = wire.ErrAuth
+	// ErrMaxClients: the server's maxclients is reached. It is found in what a call returns when no conn could be had.
+	ErrMaxClients = wire.ErrMaxClients
 	// ErrUsage: the call can never work as it is made, and nothing was sent; its text says what to do.
 	ErrUsage = errors.New("wrong use")
 )

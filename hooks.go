@@ -3,7 +3,6 @@ package evenkeel
 import (
 	"time"
 
-	"github.com/evenkeel-go/evenkeel/internal/wire"
 	"github.com/evenkeel-go/evenkeel/pool"
 )
 
@@ -67,8 +66,12 @@ func (h *Hooks) ended(e CommandEvent) {
 	h.OnCommand(e)
 }
 
-// Timings are how long the phases of a dial took; 0 for one that did not happen.
-type Timings = wire.Timings
+// Timings are how long the phases of a dial took; 0 for one that did not happen. Resolve is the name's lookup, Connect TCP's or the
+// socket's connect, TLS its handshake, Handshake the round trip of HELLO, AUTH, SELECT and CLIENT.
+type Timings struct {
+	Resolve, Connect, TLS, Handshake time.Duration
+	Resumed                          bool // the TLS session was resumed
+}
 
 // CommandEvent is one call. It names the command and never its arguments.
 type CommandEvent struct {

@@ -163,18 +163,16 @@ func (p *Pipeline) send(ctx context.Context) (replies []Reply, lane Lane, attemp
 		}
 	}
 	timeout := callTimeout(ctx, &c.cfg)
+	start := time.Now()
 	for attempts = 1; ; attempts++ {
-		start := time.Now()
-		replies, err = p.attempt(ctx, lane, timeout)
+		replies, err = p.attempt(ctx, lane, less(timeout, time.Since(start)))
 		if err == nil {
 			c.succeeded()
 			return replies, lane, attempts, nil
 		}
-		spent, again := c.again(ctx, p.retry(), attempts, err)
-		if !again {
+		if _, again := c.again(ctx, p.retry(), attempts, err); !again {
 			return replies, lane, attempts, err
 		}
-		timeout = less(timeout, max(spent, time.Since(start)))
 	}
 }
 
@@ -189,23 +187,24 @@ func (p *Pipeline) retry() *command.Info {
 func (p *Pipeline) attempt(ctx context.Context, lane Lane, timeout time.Duration) ([]Reply, error) {
 	c := p.client
 	if lane == LaneShared {
+		start := time.Now()
 		conn, err := c.shared.get(ctx, timeout)
 		if err != nil {
-			return nil, err
+			return nil, c.explainAcquire(lane, err)
 		}
-		return p.trip(ctx, conn, timeout, false)
+		return p.trip(ctx, conn, less(timeout, time.Since(start)), false)
 	}
 	pl, err := c.lanePool(lane)
 	if err != nil {
 		return nil, err
 	}
-	lease, err := c.acquire(ctx, pl, timeout)
+	lease, waited, err := c.acquire(ctx, pl, timeout)
 	if err != nil {
 		return nil, c.explainAcquire(lane, err)
 	}
 	conn := &Conn{wc: lease.Value(), cfg: &c.cfg, client: c}
 	defer conn.end(lease)
-	return conn.pipeline(ctx, p, timeout)
+	return conn.pipeline(ctx, p, less(timeout, waited))
 }
 
 // trip sends the pipeline on a conn: in windows when nobody else uses it, else in one piece. With an error it returns the

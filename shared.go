@@ -2,7 +2,9 @@ package evenkeel
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,6 +100,7 @@ func (l *sharedLane) get(ctx context.Context, timeout time.Duration) (*wire.Conn
 	if conn := l.pick(); conn != nil {
 		return conn, nil
 	}
+	start := time.Now()
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, wire.ErrTimeout)
@@ -111,8 +114,13 @@ func (l *sharedLane) get(ctx context.Context, timeout time.Duration) (*wire.Conn
 				return nil, f.err
 			}
 		case <-ctx.Done():
-			// The cause says more than "deadline exceeded": why was there no conn all that time?
-			return nil, &noConnError{ctx: context.Cause(ctx), stat: l.pool.Stat()}
+			// More than "deadline exceeded": why was there no conn all that time?
+			st := l.pool.Stat()
+			err := &pool.AcquireError{Err: pool.ErrAcquireTimeout, Context: context.Cause(ctx), Cause: st.LastDialError, Stat: st, Waited: time.Since(start)}
+			if errors.Is(ctx.Err(), context.Canceled) {
+				err.Err = context.Canceled
+			}
+			return nil, err
 		}
 		if conn := l.pick(); conn != nil {
 			return conn, nil
@@ -120,44 +128,25 @@ func (l *sharedLane) get(ctx context.Context, timeout time.Duration) (*wire.Conn
 	}
 }
 
-// noConnError says that a caller's time ran out before the lane had a conn that takes work.
-type noConnError struct {
-	ctx  error
-	stat pool.Stat
-}
-
-func (e *noConnError) Error() string {
-	s := "no shared conn takes work: " + e.ctx.Error()
-	if e.stat.InUse > 0 {
-		s = "the shared conns have stalled (the server owes replies): " + e.ctx.Error()
-	}
-	if e.stat.LastDialError != nil {
-		s += "; last dial error: " + e.stat.LastDialError.Error()
-	}
-	return s
-}
-
-func (e *noConnError) Unwrap() []error {
-	if e.stat.LastDialError != nil {
-		return []error{e.ctx, e.stat.LastDialError}
-	}
-	return []error{e.ctx}
-}
-
 // fill starts getting another conn, unless that is under way already, and returns what to wait for.
 func (l *sharedLane) fill() *filling {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
+	return l.fillLocked()
+}
+
+func (l *sharedLane) fillLocked() *filling {
+	switch {
+	case l.filling != nil:
+		return l.filling
+	case !l.closed && l.c.start(l.acquire):
+		l.filling = &filling{done: make(chan struct{})}
+		return l.filling
+	default:
 		f := &filling{done: make(chan struct{}), err: ErrClosed}
 		close(f.done)
 		return f
 	}
-	if l.filling == nil {
-		l.filling = &filling{done: make(chan struct{})}
-		l.c.tasks.Go(l.acquire)
-	}
-	return l.filling
 }
 
 // acquire gets one conn of the pool and puts it to use.
@@ -167,42 +156,43 @@ func (l *sharedLane) acquire() {
 		_ = lease.Discard(pool.ReasonError)
 		lease, err = l.pool.Acquire(l.ctx)
 	}
+	var discard pool.Reason // outside the lock: the pool calls hooks
 	l.mu.Lock()
 	f := l.filling
 	l.filling = nil
-	if err == nil && l.closed {
-		err = ErrClosed
-		defer func() { _ = lease.Discard(pool.ReasonShutdown) }()
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		f.err = err
-	} else {
+	case l.closed:
+		f.err, discard = ErrClosed, pool.ReasonShutdown
+	case lease.Value().Err() != nil: // lost was called before there was anything to lose
+		discard = closeReason(lease.Value().Err())
+	default:
 		l.installLocked(lease)
 	}
 	l.mu.Unlock()
 	close(f.done)
+	if discard != pool.ReasonUnknown {
+		_ = lease.Discard(discard)
+	}
 }
 
-// installLocked adds a conn. When that is one too many, a stalled one, or else the oldest, makes room.
+// installLocked adds a conn, in the place of one that is too old, if there is one. When it is one too many, a stalled one, or else
+// the oldest, makes room.
 func (l *sharedLane) installLocked(lease pool.Lease[*wire.Conn]) {
 	conn := lease.Value()
-	if conn.Err() != nil { // lost was called before there was anything to lose
-		_ = lease.Discard(pool.ReasonError)
-		return
-	}
 	l.leases[conn] = sharedConn{lease, l.retireAt()}
-	conns := append([]*wire.Conn(nil), *l.conns.Load()...)
+	conns := slices.Clone(*l.conns.Load())
+	out := slices.IndexFunc(conns, l.tooOldLocked)
 	if len(conns) >= l.c.cfg.SharedConns {
-		out := 0
-		for i, old := range conns {
-			if old.Stalled() {
-				out = i
-				break
-			}
+		if i := slices.IndexFunc(conns, (*wire.Conn).Stalled); i >= 0 {
+			out = i
 		}
-		old := conns[out]
-		conns = append(conns[:out], conns[out+1:]...)
-		defer l.retireLocked(old, pool.ReasonLifetime)
+		out = max(out, 0)
+	}
+	if out >= 0 {
+		defer l.retireLocked(conns[out], pool.ReasonLifetime)
+		conns = slices.Delete(conns, out, out+1)
 	}
 	conns = append(conns, conn)
 	l.conns.Store(&conns)
@@ -299,14 +289,8 @@ func (l *sharedLane) housekeep() {
 		case l.c.cfg.MaxConnIdleTime > 0 && idle > l.c.cfg.MaxConnIdleTime:
 			l.removeLocked(conn)
 			l.retireLocked(conn, pool.ReasonIdle)
-		case l.filling == nil && l.tooOldLocked(conn):
-			// Its successor first: installLocked retires the oldest when the lane is full.
-			if len(*l.conns.Load()) < l.c.cfg.SharedConns {
-				l.removeLocked(conn)
-				l.retireLocked(conn, pool.ReasonLifetime)
-			}
-			l.filling = &filling{done: make(chan struct{})}
-			l.c.tasks.Go(l.acquire)
+		case l.tooOldLocked(conn):
+			l.fillLocked() // its successor first: installLocked retires it
 		case l.c.cfg.PingInterval > 0 && idle >= l.c.cfg.PingInterval:
 			ping = append(ping, conn)
 		}

@@ -62,14 +62,8 @@ func (c *Client) stallChanged(conn *wire.Conn, lane Lane) {
 		s.conns = map[*wire.Conn]struct{}{}
 	}
 	s.conns[conn] = struct{}{}
-	start := !s.probing && !c.isClosed()
-	if start {
-		s.probing = true
-	}
+	s.probing = s.probing || c.start(c.probe)
 	s.mu.Unlock()
-	if start {
-		c.tasks.Go(c.probe)
-	}
 }
 
 // probe opens one conn after the other until one comes through, or no conn is stalled any more. The shared lane puts it to
@@ -159,24 +153,28 @@ func giveBack(lease pool.Lease[*wire.Conn]) {
 	})
 }
 
-// acquire leases a conn that takes work from a pool. timeout bounds the wait of a context without a deadline.
-func (c *Client) acquire(ctx context.Context, p *pool.Pool[*wire.Conn], timeout time.Duration) (pool.Lease[*wire.Conn], error) {
+// acquire leases a conn that takes work from a pool, and says how long that took. timeout bounds the wait of a context without a
+// deadline.
+func (c *Client) acquire(ctx context.Context, p *pool.Pool[*wire.Conn], timeout time.Duration) (lease pool.Lease[*wire.Conn], waited time.Duration, err error) {
 	lease, ok := p.TryAcquire()
-	if !ok && timeout > 0 {
+	if ok && lease.Value().Usable() {
+		return lease, 0, nil
+	}
+	start := time.Now()
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, wire.ErrTimeout)
 		defer cancel()
 	}
 	for {
 		if !ok {
-			var err error
 			if lease, err = p.Acquire(ctx); err != nil {
-				return lease, err
+				return lease, time.Since(start), err
 			}
 		}
 		switch conn := lease.Value(); {
 		case conn.Usable():
-			return lease, nil
+			return lease, time.Since(start), nil
 		case conn.Err() != nil: // it broke while it was idle
 			_ = lease.Discard(closeReason(conn.Err()))
 		default: // it stalled on a background ping

@@ -62,11 +62,11 @@ var urlParameters = []urlParameter{
 	{"max_conn_lifetime", own, kindDuration, "MaxConnLifetime", "The age at which a conn is replaced; 0: never."},
 	{"conn_max_lifetime", goRedis, kindLooseDuration, "MaxConnLifetime", "As max_conn_lifetime."},
 	{"max_conn_age", goRedis, kindLooseDuration, "MaxConnLifetime", "As max_conn_lifetime; the name of go-redis 8."},
-	{"validate_after", own, kindDuration, "ValidateAfter", "The idle time after which a conn is looked at before use; 0: 1 s."},
+	{"validate_after", own, kindDuration, "ValidateAfter", "The idle time after which a conn is looked at before use; more than 0."},
 	{"ping_interval", own, kindDuration, "PingInterval", "The idle time after which a conn is pinged; 0: never."},
 	{"health_check_interval", redisPy, kindLooseDuration, "PingInterval", "As ping_interval: pings run in the background and delay no command."},
 
-	{"max_waiters", own, kindCount, "MaxWaiters", "Callers that may wait for an exclusive conn; 0: 10,000."},
+	{"max_waiters", own, kindCount, "MaxWaiters", "Callers that may wait for an exclusive conn; at least 1."},
 	{"acquire_timeout", own, kindDuration, "AcquireTimeout", "The longest wait for an exclusive conn; 0: the call's own limit."},
 	{"pool_timeout", goRedis, kindLooseDuration, "AcquireTimeout", "As acquire_timeout."},
 	{"timeout", redisPy, kindLooseDuration, "AcquireTimeout", "As acquire_timeout."},

@@ -38,7 +38,7 @@ type Stat struct {
 }
 
 // Closed returns how many conns were closed, or are closing, for reason r.
-func (s *Stat) Closed(r Reason) uint64 {
+func (s Stat) Closed(r Reason) uint64 {
 	if r >= reasonCount {
 		return 0
 	}
@@ -46,7 +46,7 @@ func (s *Stat) Closed(r Reason) uint64 {
 }
 
 // ClosedTotal returns how many conns were closed, or are closing.
-func (s *Stat) ClosedTotal() uint64 {
+func (s Stat) ClosedTotal() uint64 {
 	var n uint64
 	for _, c := range s.closed {
 		n += c

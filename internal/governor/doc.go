@@ -1,8 +1,8 @@
 // Package governor decides when a dial may start.
 //
 // One [Governor] stands for a process; it caps the dials under way in it,
-// whoever asks for them. Each server address has one [Endpoint], shared by all
-// that dial it: lanes, clients, topology probes. An Endpoint caps its own
+// whoever asks for them. Each server address of a client has one [Endpoint], shared
+// by all of the client that dial it: lanes, topology probes. An Endpoint caps its own
 // pending dials, paces the dials above a pool's size with a token bucket, backs
 // off with jitter after a failure, and spreads the dials that follow a mass
 // disconnect. [RetryBudget] and [CommandBackoff] do the same duty for commands.

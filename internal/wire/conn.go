@@ -147,6 +147,9 @@ func (c *Conn) Stalled() bool { return c.state.Load() == stalled }
 // Usable reports whether the conn takes work: neither stalled nor broken.
 func (c *Conn) Usable() bool { return c.state.Load() == healthy }
 
+// Age is how long ago the conn was dialed.
+func (c *Conn) Age() time.Duration { return time.Since(c.born) }
+
 // Err is why the conn takes no more work, nil while it does.
 func (c *Conn) Err() error {
 	c.mu.Lock()
@@ -184,6 +187,9 @@ func (c *Conn) RoundTrip(ctx context.Context, k *Call, timeout, stall time.Durat
 	c.mu.Lock()
 	if c.err != nil || c.fullLocked(k) || c.longIdleLocked(now) {
 		if err := c.admitLocked(ctx, k); err != nil { // unlocks on an error
+			if failed, ok := err.(*ConnError); ok { //nolint:errorlint // it is not wrapped
+				failed.Elapsed = time.Duration(c.now() - now)
+			}
 			k.Free()
 			return err
 		}
@@ -362,18 +368,17 @@ func (c *Conn) Ping() bool {
 	}
 	k := NewCall()
 	k.Words("PING")
-	return c.Start(k)
+	return c.Start(k) || c.Err() == nil // a full queue is no fault
 }
 
 // Start sends a call whose replies nobody waits for: they are swallowed when they come. It never blocks; it reports false when
-// the conn takes no work or is busy anyway. Used for background pings.
+// the call was not taken: the conn is broken, or its queue is full. For background pings, and to clean a conn.
 func (c *Conn) Start(k *Call) bool {
 	c.mu.Lock()
 	if c.err != nil || c.fullLocked(k) {
-		ok := c.err == nil
 		c.mu.Unlock()
 		k.Free()
-		return ok
+		return false
 	}
 	k.state.Store(abandoned)
 	lastUse := c.lastUse

@@ -85,7 +85,7 @@ func Dial(ctx context.Context, cfg *Config) (*Conn, error) {
 }
 
 func tlsConfig(cfg *Config) *tls.Config {
-	if cfg.TLS.ServerName != "" || cfg.TLS.InsecureSkipVerify {
+	if cfg.TLS.ServerName != "" {
 		return cfg.TLS
 	}
 	c := cfg.TLS.Clone()

@@ -27,6 +27,17 @@ func (e *GreetError) Error() string {
 	return s
 }
 
+// Errors that a GreetError is, for errors.Is.
+var (
+	ErrAuth       = errors.New("the server refused the credentials")
+	ErrMaxClients = errors.New("the server has no room for another conn")
+)
+
+// Is makes a refusal ErrAuth or ErrMaxClients.
+func (e *GreetError) Is(target error) bool {
+	return target == ErrAuth && e.Auth() || target == ErrMaxClients && e.MaxClients()
+}
+
 // Auth reports whether the credentials were refused or are missing.
 func (e *GreetError) Auth() bool {
 	return strings.HasPrefix(e.Line, "WRONGPASS") || strings.HasPrefix(e.Line, "NOAUTH") ||
