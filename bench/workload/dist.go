@@ -110,6 +110,7 @@ func (c *round) next() uint64 {
 
 // part is where stream i of count begins in n keys.
 func part(n uint64, i, count int) uint64 {
+	count = max(1, count)
 	hi, lo := bits.Mul64(n, uint64(i))
 	q, _ := bits.Div64(hi, lo, uint64(count)) // i ≤ count, so the quotient is at most n
 	return q

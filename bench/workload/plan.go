@@ -194,7 +194,8 @@ func (p *Plan) addUnit(of *set, c *compiled, routed bool) (unit, error) {
 		of.classes[at].Write = of.classes[at].Write || class.Write
 		t.class, t.draw, t.size = at, c.draw, c.size
 		t.misses = p.missRate > 0 && class.Read && !class.Write
-		t.signed = p.contents.verify && returnsValue(s.words) && len(t.slots) > 0 && t.slots[0].kind <= slotIndex
+		t.owner = slices.IndexFunc(t.slots, func(s slot) bool { return s.kind == slotKey || s.kind == slotIndex })
+		t.signed = p.contents.verify && returnsValue(s.words) && t.owner >= 0
 		of.templates = append(of.templates, t)
 		u.steps = append(u.steps, stride{template: len(of.templates) - 1, times: s.times})
 		u.requests += s.times

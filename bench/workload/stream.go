@@ -14,6 +14,7 @@ type Stream struct {
 
 	single *template // the only request there is, when its length is fixed; its copies stand in buf
 	copies int
+	plain  bool // and its only slot is a uniform number
 
 	waiting int // a unit that was drawn but did not fit the last batch, or -1
 	left    int64
@@ -43,7 +44,7 @@ type value struct {
 func (p *Plan) Stream(s Slice) *Stream {
 	st := p.newStream(s, p.main)
 	if t := &p.main.templates[0]; len(p.main.units) == 1 && p.longest == 1 && t.whole != nil {
-		st.single = t
+		st.single, st.plain = t, st.isPlain(t)
 	}
 	return st
 }
@@ -159,7 +160,11 @@ func (s *Stream) batchSingle(n int) (requests []byte, tags []Tag) {
 	}
 	size := len(t.whole)
 	buf, tags := s.buf[:n*size], s.tags[:n]
-	if len(t.slots) > 0 {
+	switch {
+	case len(t.slots) == 0:
+	case s.plain:
+		s.fillPlain(t, buf, n)
+	default:
 		for i := range tags {
 			s.drawn = 0
 			key := s.fill(t, buf[i*size:(i+1)*size])
@@ -171,7 +176,23 @@ func (s *Stream) batchSingle(n int) (requests []byte, tags []Tag) {
 	return buf, tags
 }
 
-// fill writes the slots of a request of fixed length, and gives the key of the first slot that has one.
+// isPlain reports whether all that changes in a request is one number that is drawn uniformly: what redis-benchmark's tests mostly send.
+func (s *Stream) isPlain(t *template) bool {
+	return len(t.slots) == 1 && t.slots[0].kind == slotIndex && !t.misses && !t.signed && s.plan.drawers[t.draw].kind == Uniform
+}
+
+// fillPlain is fill for many such requests: the generator stays in registers, and nothing is decided per request.
+func (s *Stream) fillPlain(t *template, buf []byte, n int) {
+	r, keys, first := s.random, s.plan.drawers[t.draw].n, s.plan.naming.first
+	size, at := len(t.whole), t.slots[0].at
+	for range n {
+		putIndex(buf[at:], first+r.below(keys))
+		at += size
+	}
+	s.random = r
+}
+
+// fill writes the slots of a request of fixed length, and gives the key whose value a signed one asks for.
 func (s *Stream) fill(t *template, request []byte) uint64 {
 	for i := range t.slots {
 		sl := &t.slots[i]
@@ -191,10 +212,15 @@ func (s *Stream) fill(t *template, request []byte) uint64 {
 			copy(field, s.route.tags[s.route.slot][:])
 		}
 	}
-	if len(t.slots) == 0 {
+	return s.keyOf(t)
+}
+
+// keyOf gives the key whose value a signed request asks for.
+func (s *Stream) keyOf(t *template) uint64 {
+	if !t.signed {
 		return 0
 	}
-	return s.values[0].key
+	return s.values[t.owner].key
 }
 
 func (s *Stream) ownerOf(sl *slot) uint64 {
@@ -238,10 +264,7 @@ func (s *Stream) appendParts(t *template) Tag {
 			s.buf = append(s.buf, part.text...)
 		}
 	}
-	if len(t.slots) == 0 {
-		return t.tag(0)
-	}
-	return t.tag(s.values[0].key)
+	return t.tag(s.keyOf(t))
 }
 
 func (s *Stream) appendSlot(sl *slot, v *value) {

@@ -37,7 +37,8 @@ type template struct {
 	draw   int // which drawer its keys come from
 	size   int // which sizer its values come from
 	misses bool
-	signed bool // the reply is a value of the key in the first slot
+	signed bool // the reply is the value of the key in slot owner
+	owner  int
 
 	whole []byte // the encoded request, where its length is fixed
 	slots []slot

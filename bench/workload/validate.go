@@ -65,7 +65,7 @@ func (w *Workload) Validate() error {
 	w.Values.validate(c, uses.data)
 	if w.Verify {
 		c.that(!w.Values.Same, "values.same", "cannot be with verify: values that are all the same do not say whose they are")
-		c.that(w.Keys.Count == 0 || !w.Keys.Literal, "verify", "needs keys; leave out keys.literal")
+		c.that(uses.values && !w.Keys.Literal, "verify", "applies to nothing: no GET names a key with a placeholder")
 	}
 	if w.MissRate > 0 {
 		c.that(uses.reads, "miss_rate", "applies to nothing: no command only reads a key with a placeholder")
@@ -76,7 +76,10 @@ func (w *Workload) Validate() error {
 }
 
 // uses is what the commands need.
-type uses struct{ key, index, data, reads bool }
+type uses struct {
+	key, index, data bool // placeholders
+	reads, values    bool // some command reads keys with a placeholder, or a value of one
+}
 
 // uses validates the commands, and says what placeholders they have.
 func (w *Workload) uses(c *check) uses {
@@ -155,6 +158,7 @@ func (u *uses) add(w *Workload, c *check, words []string, inline bool, field str
 		misspelt(c, word, field)
 	}
 	class := classOf(words, "")
+	u.values = u.values || names && returnsValue(words)
 	u.reads = u.reads || names && class.Read && !class.Write
 	if w.Verify && names && class.Write {
 		c.that(keepsSignature(words), field, "cannot be with verify: %s would leave values there that do not say whose they are; write whole values with SET __key__ __data__, or leave out verify", class.Name)

@@ -230,7 +230,7 @@ type Tag uint64
 // Class is the index of the request's class in Plan.Classes.
 func (t Tag) Class() int { return int(t & 0xff) }
 
-// Slice is one stream's part of a run: stream Index of Count, 0 ≤ Index < Count. Streams of different Index draw different random numbers from one Seed, and
+// Slice is one stream's part of a run: stream Index of Count, 0 ≤ Index < Count; a Count of 0 means 1. Streams of different Index draw different random numbers from one Seed, and
 // share sequential keys and the keys of a preload without overlap or gap.
 type Slice struct {
 	Seed         uint64
