@@ -141,6 +141,11 @@ func (r *IdleResult) openingSection() report.Section {
 	if r.Opened > 0 {
 		s.Prose = []string{fmt.Sprintf("To open one, handshake included, took %s (p50) and %s (p99), with %s being opened at once.",
 			report.Micros(r.DialP50Us), report.Micros(r.DialP99Us), report.Int(r.Params.Dialers))}
+		if last := r.Steps[len(r.Steps)-1]; r.PerConn != nil && last.Conns > 0 {
+			fresh := (last.UsedBytes - r.Steps[0].UsedBytes) / int64(last.Conns)
+			s.Prose = append(s.Prose, fmt.Sprintf("Fresh, each took %s of what the server uses, and at rest %s: a storm of new connections needs room for the former.",
+				report.Bytes(fresh), report.Bytes(int64(r.PerConn.UsedBytes))))
+		}
 	}
 	return s
 }

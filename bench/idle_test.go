@@ -100,7 +100,7 @@ func idle() *bench.IdleResult {
 	r := bench.NewIdleResult(env(bench.ServerPrivate), o)
 	for n := int64(0); n <= 5_000; n += 1_000 {
 		step := bench.IdleStep{
-			Conns: int(n), ClientsBytes: new(1_928 * (n + 1)), UsedBytes: 1<<20 + n*2_100, RSSBytes: 29<<20 + n*5_400,
+			Conns: int(n), ClientsBytes: new(1_928 * (n + 1)), UsedBytes: 1<<20 + n*38_138, RSSBytes: 29<<20 + n*5_400,
 			PingP50Us: 40 + float64(n)/1_000, PingP99Us: 90 + float64(n)/100,
 		}
 		if n > 0 {

@@ -68,10 +68,10 @@ func (p Plan) Lines() iter.Seq[string] {
 	return slices.Values(append(slices.Clone(p.Steps), total))
 }
 
-// connMemory estimates what a connection takes on the server: 1,928 bytes by
-// the server's count, about 5 KB with the kernel's buffers, and room for a
-// query buffer while it is busy.
-const connMemory = 24 << 10
+// connMemory estimates what a connection takes on the server: fresh from its
+// handshake about 38 KB for its buffers, of which 2 KB are left when it has rested
+// for some seconds.
+const connMemory = 40 << 10
 
 // check collects the first broken bound, so that Validate reads as a list.
 type check struct{ err error }

@@ -41,7 +41,8 @@ type server struct {
 type wants struct {
 	plan      Plan
 	disturb   bool
-	auth, tls bool // of a private server, where it can
+	auth, tls bool                  // of a private server, where it can
+	options   []evenkeeltest.Option // of a private server, besides
 	progress  Progress
 }
 
@@ -98,6 +99,7 @@ func (s *server) launch(ctx context.Context, w wants) error {
 	if conns := w.plan.Conns + 1000; conns > 10_000 {
 		options = append(options, evenkeeltest.WithMaxClients(conns))
 	}
+	options = append(options, w.options...)
 	var err error
 	if w.tls {
 		s.private, err = evenkeeltest.Launch(starting, append(options, evenkeeltest.WithTLS())...)

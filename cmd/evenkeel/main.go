@@ -26,7 +26,8 @@ func run() int {
 		Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		Experiments: cli.Experiments{
 			Demo: bench.Demo, Churn: bench.Churn, Connect: bench.Connect, Storm: bench.Storm,
-			Idle: bench.Idle,
+			Idle:          bench.Idle,
+			MaxClients:    bench.MaxClients,
 			StartEmbedded: embedded.Start,
 		},
 	}

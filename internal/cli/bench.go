@@ -30,6 +30,9 @@ func (s *session) benchCommand() *cobra.Command {
 	if s.Experiments.Idle != nil {
 		cmd.AddCommand(s.idleCommand())
 	}
+	if s.Experiments.MaxClients != nil {
+		cmd.AddCommand(s.maxClientsCommand())
+	}
 	return cmd
 }
 

@@ -81,6 +81,10 @@ func (f *fake) experiments() cli.Experiments {
 			_, err := f.run(ctx, o.Progress)
 			return bench.NewIdleResult(env(), o), err
 		},
+		MaxClients: func(ctx context.Context, o bench.MaxClientsOptions) (*bench.MaxClientsResult, error) {
+			_, err := f.run(ctx, o.Progress)
+			return bench.NewMaxClientsResult(env(), o), err
+		},
 		Storm: func(ctx context.Context, o bench.StormOptions) (*bench.StormResult, error) {
 			f.storm = &o
 			_, err := f.run(ctx, o.Progress)
@@ -116,14 +120,15 @@ func run(t *testing.T, f *fake, args ...string) outcome {
 
 func TestHelpGolden(t *testing.T) {
 	for name, args := range map[string][]string{
-		"root":    {"--help"},
-		"demo":    {"demo", "--help"},
-		"bench":   {"bench", "--help"},
-		"churn":   {"bench", "churn", "--help"},
-		"connect": {"bench", "connect", "--help"},
-		"storm":   {"bench", "storm", "--help"},
-		"idle":    {"bench", "idle", "--help"},
-		"version": {"version", "--help"},
+		"root":       {"--help"},
+		"demo":       {"demo", "--help"},
+		"bench":      {"bench", "--help"},
+		"churn":      {"bench", "churn", "--help"},
+		"connect":    {"bench", "connect", "--help"},
+		"storm":      {"bench", "storm", "--help"},
+		"idle":       {"bench", "idle", "--help"},
+		"maxclients": {"bench", "maxclients", "--help"},
+		"version":    {"version", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, &fake{}, args...)
