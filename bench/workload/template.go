@@ -157,7 +157,11 @@ func makeTemplate(words []string, inline, routed bool, n *naming, z *sizer, v *c
 func (m *templateMaker) word(w string, isKey bool) {
 	found := m.split(w)
 	if !isKey && !slices.ContainsFunc(found, func(p piece) bool { return p.slot >= 0 }) {
-		m.text = resp.AppendBulkString(m.text, w)
+		var text []byte // split joins what is text into one piece
+		if len(found) > 0 {
+			text = found[0].text
+		}
+		m.text = resp.AppendBulk(m.text, text)
 		return
 	}
 	m.flush()
