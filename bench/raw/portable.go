@@ -42,6 +42,8 @@ func newPortable(w *worker, conns []opened) *portable {
 
 func (e *portable) worker() *worker { return e.w }
 
+func (e *portable) names() (engine, timer string) { return "portable", "the runtime's" }
+
 func (e *portable) used() (user, system time.Duration) { return 0, 0 }
 
 func (e *portable) kick() {

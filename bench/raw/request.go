@@ -24,7 +24,7 @@ func requestSize(b []byte) int {
 
 // number reads decimal digits at an offset and gives the offset after their line end.
 func number(b []byte, at int) (n, next int) {
-	for ; at < len(b) && b[at]-'0' <= 9 && n < 1<<31; at++ {
+	for ; at < len(b) && b[at]-'0' <= 9 && n < 1<<27; at++ {
 		n = n*10 + int(b[at]-'0')
 	}
 	return n, at + 2

@@ -17,6 +17,9 @@ const drainTime = time.Second
 // end of a Duration that a worker fails to notice.
 const pulse = 50 * time.Millisecond
 
+// noEnd is a deadline that never comes.
+const noEnd = math.MaxInt64
+
 // run is one call of Run.
 type run struct {
 	cfg  Config
@@ -48,6 +51,8 @@ type engine interface {
 	// leave counts what is still in flight and closes what is open. work has returned, or
 	// never was called.
 	leave(now int64, r *Result)
+	// names are the engine's, and that of the timer of open loop.
+	names() (engine, timer string)
 	// used is the CPU time of the worker in the measured part.
 	used() (user, system time.Duration)
 }
@@ -62,7 +67,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, base: time.Now(), warmEnd: int64(cfg.Warmup), deadline: math.MaxInt64, stop: make(chan struct{})}
+	r := &run{cfg: cfg, base: time.Now(), warmEnd: int64(cfg.Warmup), deadline: noEnd, stop: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer r.cancel()
 	conns, err := r.openAll(ctx)

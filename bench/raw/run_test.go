@@ -35,6 +35,8 @@ func TestRequestsAreExact(t *testing.T) {
 				if r.OK() != tc.requests || r.Failed() != 0 || r.Unanswered != 0 || f.requests.Load() != tc.requests {
 					t.Errorf("%d OK, %d failed, %d unanswered; the server had %d; want %d", r.OK(), r.Failed(), r.Unanswered, f.requests.Load(), tc.requests)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				if len(seen) != int(tc.requests) {
 					t.Errorf("%d different requests of %d", len(seen), tc.requests)
 				}

@@ -168,7 +168,8 @@ func (s *sums) add(h *handed) {
 func (w *watch) result(first []opened) *Result {
 	r := w.run
 	now := r.now()
-	res := &Result{Begin: r.base.Add(nanos(r.warmEnd)), Engine: engineName(&r.cfg), Timer: timerName(&r.cfg)}
+	res := &Result{Begin: r.base.Add(nanos(r.warmEnd))}
+	res.Engine, res.Timer = w.engines[0].names()
 	until := min(r.deadline, now)
 	if w.cancelled != nil {
 		until = min(until, w.cancelAt)

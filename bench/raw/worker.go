@@ -409,6 +409,16 @@ func (w *worker) lose(c *window, err error, now int64) {
 	c.reset()
 }
 
+// loseDial counts a conn that could not be opened, with what was to be sent on it.
+func (w *worker) loseDial(c *window, err error, now int64) {
+	cause := []byte(dialLossOf(err))
+	for c.inflight > 0 {
+		w.failed(c, cause, now)
+	}
+	count(w.live.Failures, cause, 1)
+	c.reset()
+}
+
 // abandon counts what is in flight on c as unanswered, at the end of the run.
 func (w *worker) abandon(c *window, now int64, r *Result) {
 	for c.groups.used > 0 {
