@@ -94,8 +94,7 @@ func (n *naming) size(key uint64) int {
 	case n.lines.count() > 0:
 		return len(n.prefix) + len(n.lines.at(key))
 	case n.lengths != nil:
-		u := (float64(hash64(key)>>11) + 0.5) * (1.0 / (1 << 53))
-		return max(n.lengths.at(u), len(n.prefix)+n.least)
+		return max(n.lengths.at(open(hash64(key+1))), len(n.prefix)+n.least)
 	case n.digits == 0:
 		return len(n.prefix) + countDigits(n.first+key, n.base)
 	default:

@@ -32,7 +32,10 @@ func (r *random) below(n uint64) uint64 {
 func (r *random) float() float64 { return float64(r.next()>>11) * (1.0 / (1 << 53)) }
 
 // open gives a number in (0, 1): neither end, so that logarithms and inverse distribution functions of it are finite.
-func (r *random) open() float64 { return (float64(r.next()>>11) + 0.5) * (1.0 / (1 << 53)) }
+func (r *random) open() float64 { return open(r.next()) }
+
+// open maps 64 random bits to (0, 1). With one bit more than these 52, the largest would round to 1.
+func open(x uint64) float64 { return (float64(x>>12) + 0.5) * 0x1p-52 }
 
 // hash64 mixes x so that each bit of it sways each bit of the result.
 func hash64(x uint64) uint64 {

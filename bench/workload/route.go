@@ -120,40 +120,49 @@ func (r *route) choose(random *random) {
 	}
 }
 
-// appendRouted appends a unit whose keys the node owns. A finite stream's unit has its keys already: when another node owns them, nothing is appended.
+// appendRouted appends a unit whose keys the node owns. The requests of a finite stream have their keys already: those of other nodes are left out.
 func (s *Stream) appendRouted(u *unit) {
+	s.route.choose(&s.random)
+	if s.finite {
+		s.appendSteps(u, true)
+		return
+	}
 	from, tags := len(s.buf), len(s.tags)
 	for range maxTries {
-		s.route.choose(&s.random)
-		if s.appendSteps(u) {
+		if s.appendSteps(u, false) {
 			return
 		}
 		s.buf, s.tags = s.buf[:from], s.tags[:tags]
-		if s.finite {
-			return
-		}
+		s.route.choose(&s.random)
 	}
-	s.appendSteps(u) // nothing fits: the server will say so
+	s.appendSteps(u, false) // nothing fits: the server will say so
 }
 
-// appendSteps appends a unit and reports whether the node owns all its keys.
-func (s *Stream) appendSteps(u *unit) (owned bool) {
+// appendSteps appends a unit and reports whether the node owns all its keys. With drop, it leaves out what the node does not own.
+func (s *Stream) appendSteps(u *unit, drop bool) (owned bool) {
 	s.drawn = 0
 	owned = true
 	for _, step := range u.steps {
 		t := &s.set.templates[step.template]
 		for range step.times {
 			from := len(s.buf)
-			s.tags = append(s.tags, s.appendRequest(t))
-			if !t.hasKey || !owned {
+			tag := s.appendRequest(t)
+			mine := !t.hasKey || s.route.owns(Slot(s.keyOfLast(t, from)))
+			if !mine && drop {
+				s.buf = s.buf[:from]
 				continue
 			}
-			key := s.buf[s.route.from:s.route.to]
-			if t.whole != nil {
-				key = s.buf[from+t.keyFrom : from+t.keyTo]
-			}
-			owned = s.route.owns(Slot(key))
+			s.tags = append(s.tags, tag)
+			owned = owned && mine
 		}
 	}
 	return owned
+}
+
+// keyOfLast gives the first key of the request that was written from there on.
+func (s *Stream) keyOfLast(t *template, from int) []byte {
+	if t.whole != nil {
+		return s.buf[from+t.keyFrom : from+t.keyTo]
+	}
+	return s.buf[s.route.from:s.route.to]
 }

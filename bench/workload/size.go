@@ -161,7 +161,7 @@ func (z *sizer) mean() float64 {
 		return (z.min + z.max) / 2
 	default:
 	}
-	const points, halvings = 512, 44
+	const points, halvings = 512, 42
 	var sum float64
 	left, width := 0.0, 0.5
 	for range halvings {
@@ -191,6 +191,6 @@ func (z *sizer) largest() int {
 		}
 		return most
 	default:
-		return z.at(1 - 0x1p-54)
+		return z.at(1 - 0x1p-53)
 	}
 }

@@ -71,7 +71,7 @@ func TestSizesStayInBounds(t *testing.T) {
 			rt.Fatal(c.err)
 		}
 		z := newSizer(&d, defaultMaxValue)
-		for _, u := range []float64{0x1p-54, 1e-9, 0.1, 0.5, 0.9, 1 - 1e-9, 1 - 0x1p-54, rapid.Float64Range(1e-12, 1-1e-12).Draw(rt, "u")} {
+		for _, u := range []float64{open(0), 1e-9, 0.1, 0.5, 0.9, 1 - 1e-9, open(math.MaxUint64), rapid.Float64Range(1e-12, 1-1e-12).Draw(rt, "u")} {
 			if got := z.at(u); int64(got) < d.Min || int64(got) > d.Max {
 				rt.Fatalf("size %d at %v of %+v", got, u, d)
 			}
