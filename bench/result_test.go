@@ -162,15 +162,16 @@ type renderer interface{ Page() report.Page }
 
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]renderer{
-		"churn":      churn(bench.ServerPrivate),
-		"connect":    connect(bench.ServerPrivate),
-		"storm":      storm(),
-		"idle":       idle(),
-		"maxclients": maxClients(),
-		"depth":      depth(),
-		"poolsize":   poolSize(),
-		"demo":       demo(bench.ServerPrivate),
-		"embedded":   demo(bench.ServerEmbedded),
+		"churn":        churn(bench.ServerPrivate),
+		"connect":      connect(bench.ServerPrivate),
+		"storm":        storm(),
+		"idle":         idle(),
+		"slow-readers": slowReaders(),
+		"maxclients":   maxClients(),
+		"depth":        depth(),
+		"poolsize":     poolSize(),
+		"demo":         demo(bench.ServerPrivate),
+		"embedded":     demo(bench.ServerEmbedded),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text, doc, html bytes.Buffer
@@ -331,6 +332,7 @@ func TestEmptyResults(t *testing.T) {
 		bench.NewConnectResult(env(bench.ServerGiven), bench.DefaultConnectOptions()),
 		bench.NewStormResult(env(bench.ServerGiven), bench.DefaultStormOptions()),
 		bench.NewIdleResult(env(bench.ServerGiven), bench.DefaultIdleOptions()),
+		bench.NewSlowReadersResult(env(bench.ServerGiven), bench.DefaultSlowReadersOptions()),
 		bench.NewMaxClientsResult(env(bench.ServerGiven), bench.DefaultMaxClientsOptions()),
 		bench.NewDepthResult(env(bench.ServerGiven), bench.DefaultDepthOptions()),
 		bench.NewPoolSizeResult(env(bench.ServerGiven), bench.DefaultPoolSizeOptions()),

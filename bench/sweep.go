@@ -1,6 +1,10 @@
 package bench
 
-import "github.com/evenkeel-go/evenkeel/report"
+import (
+	"math"
+
+	"github.com/evenkeel-go/evenkeel/report"
+)
 
 // kneeShare defines the knee of a sweep: the smallest setting that reaches this
 // share of the best rate measured. There is no universal knee, so every text
@@ -48,4 +52,12 @@ func sweepPlots(setting string, x, rates, p50, p99 []float64) []report.Plot {
 			Series: []report.Series{{Name: "p50", Y: p50}, {Name: "p99", Y: p99}},
 		},
 	}
+}
+
+// plotted is a size in MiB for a plot, with a gap where it is not known.
+func plotted(n *int64) float64 {
+	if n == nil {
+		return math.NaN()
+	}
+	return float64(*n) / (1 << 20)
 }

@@ -28,6 +28,7 @@ func run() int {
 			Demo: bench.Demo, Churn: bench.Churn, Connect: bench.Connect, Storm: bench.Storm,
 			Idle:          bench.Idle,
 			MaxClients:    bench.MaxClients,
+			SlowReaders:   bench.SlowReaders,
 			StartEmbedded: embedded.Start,
 		},
 	}

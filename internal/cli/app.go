@@ -14,12 +14,13 @@ import (
 // function is nil does not exist. Each measuring function returns what it has so far
 // together with the context's error when it is cancelled.
 type Experiments struct {
-	Demo       func(context.Context, bench.DemoOptions) (*bench.DemoResult, error)
-	Churn      func(context.Context, bench.ChurnOptions) (*bench.ChurnResult, error)
-	Connect    func(context.Context, bench.ConnectOptions) (*bench.ConnectResult, error)
-	Storm      func(context.Context, bench.StormOptions) (*bench.StormResult, error)
-	Idle       func(context.Context, bench.IdleOptions) (*bench.IdleResult, error)
-	MaxClients func(context.Context, bench.MaxClientsOptions) (*bench.MaxClientsResult, error)
+	Demo        func(context.Context, bench.DemoOptions) (*bench.DemoResult, error)
+	Churn       func(context.Context, bench.ChurnOptions) (*bench.ChurnResult, error)
+	Connect     func(context.Context, bench.ConnectOptions) (*bench.ConnectResult, error)
+	Storm       func(context.Context, bench.StormOptions) (*bench.StormResult, error)
+	Idle        func(context.Context, bench.IdleOptions) (*bench.IdleResult, error)
+	MaxClients  func(context.Context, bench.MaxClientsOptions) (*bench.MaxClientsResult, error)
+	SlowReaders func(context.Context, bench.SlowReadersOptions) (*bench.SlowReadersResult, error)
 	// StartEmbedded starts the server that the demo uses where no real one is
 	// installed; nil if there is none.
 	StartEmbedded func() (bench.EmbeddedServer, error)

@@ -33,6 +33,9 @@ func (s *session) benchCommand() *cobra.Command {
 	if s.Experiments.MaxClients != nil {
 		cmd.AddCommand(s.maxClientsCommand())
 	}
+	if s.Experiments.SlowReaders != nil {
+		cmd.AddCommand(s.slowReadersCommand())
+	}
 	return cmd
 }
 

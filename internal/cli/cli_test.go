@@ -85,6 +85,10 @@ func (f *fake) experiments() cli.Experiments {
 			_, err := f.run(ctx, o.Progress)
 			return bench.NewMaxClientsResult(env(), o), err
 		},
+		SlowReaders: func(ctx context.Context, o bench.SlowReadersOptions) (*bench.SlowReadersResult, error) {
+			_, err := f.run(ctx, o.Progress)
+			return bench.NewSlowReadersResult(env(), o), err
+		},
 		Storm: func(ctx context.Context, o bench.StormOptions) (*bench.StormResult, error) {
 			f.storm = &o
 			_, err := f.run(ctx, o.Progress)
@@ -120,15 +124,16 @@ func run(t *testing.T, f *fake, args ...string) outcome {
 
 func TestHelpGolden(t *testing.T) {
 	for name, args := range map[string][]string{
-		"root":       {"--help"},
-		"demo":       {"demo", "--help"},
-		"bench":      {"bench", "--help"},
-		"churn":      {"bench", "churn", "--help"},
-		"connect":    {"bench", "connect", "--help"},
-		"storm":      {"bench", "storm", "--help"},
-		"idle":       {"bench", "idle", "--help"},
-		"maxclients": {"bench", "maxclients", "--help"},
-		"version":    {"version", "--help"},
+		"root":         {"--help"},
+		"demo":         {"demo", "--help"},
+		"bench":        {"bench", "--help"},
+		"churn":        {"bench", "churn", "--help"},
+		"connect":      {"bench", "connect", "--help"},
+		"storm":        {"bench", "storm", "--help"},
+		"idle":         {"bench", "idle", "--help"},
+		"slow-readers": {"bench", "slow-readers", "--help"},
+		"maxclients":   {"bench", "maxclients", "--help"},
+		"version":      {"version", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, &fake{}, args...)
