@@ -283,11 +283,11 @@ func (c *connectRun) layers(ctx context.Context, cfg evenkeel.Config, row *Conne
 		cfg.TLS = cfg.TLS.Clone()
 		cfg.TLS.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 		for range layerTries {
-			conn, err := evenkeel.Dial(ctx, cfg)
+			conn, t, err := timedDial(ctx, cfg)
 			if err != nil {
 				return err
 			}
-			if t := conn.Info().Timings; t.Resumed {
+			if t.Resumed {
 				add(LayerTLSResumed, t.TLS)
 			}
 			if err := conn.Close(); err != nil {
@@ -303,12 +303,11 @@ func (c *connectRun) layers(ctx context.Context, cfg evenkeel.Config, row *Conne
 }
 
 func (c *connectRun) layer(ctx context.Context, cfg evenkeel.Config, n int, add func(string, time.Duration)) (err error) {
-	conn, err := evenkeel.Dial(ctx, cfg)
+	conn, t, err := timedDial(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	t := conn.Info().Timings
 	add(LayerTCP, t.Connect)
 	if cfg.TLS != nil {
 		add(LayerTLSFull, t.TLS)

@@ -279,7 +279,7 @@ func (r *ConnectResult) layersSection() (report.Section, bool) {
 	table := report.Table{Columns: []report.Column{{Name: "layer", Text: true}, {Name: "median", Unit: "µs"}, {Name: "of a command", Unit: "×"}}}
 	command := cost[LayerFirstCommand]
 	dearest := ""
-	for _, layer := range Layers() {
+	for _, layer := range ConnectLayers() {
 		us, ok := cost[layer]
 		if !ok {
 			continue

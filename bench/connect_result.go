@@ -28,8 +28,8 @@ const (
 	LayerFirstCommand = "first_command"
 )
 
-// Layers lists the layers in the order in which they happen.
-func Layers() []string {
+// ConnectLayers lists the layers in the order in which they happen.
+func ConnectLayers() []string {
 	return []string{LayerTCP, LayerTLSFull, LayerTLSResumed, LayerAuth, LayerFirstCommand}
 }
 

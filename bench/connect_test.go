@@ -81,7 +81,7 @@ func TestConnectRows(t *testing.T) {
 	if got := strings.Join(rows, " "); got != want {
 		t.Errorf("rows %s, want %s", got, want)
 	}
-	for _, layer := range bench.Layers() {
+	for _, layer := range bench.ConnectLayers() {
 		if !layers[layer] {
 			t.Errorf("layer %s was not measured", layer)
 		}

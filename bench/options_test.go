@@ -25,7 +25,7 @@ func with[T options](o T, change func(*T)) options {
 func TestDefaultsAreValid(t *testing.T) {
 	for _, o := range []options{
 		bench.DefaultChurnOptions(), bench.DefaultConnectOptions(), bench.DefaultStormOptions(),
-		bench.DefaultIdleOptions(), bench.DefaultSlowReadersOptions(), bench.DefaultMaxClientsOptions(),
+		bench.DefaultIdleOptions(), bench.DefaultLayersOptions(), bench.DefaultSlowReadersOptions(), bench.DefaultMaxClientsOptions(),
 		bench.DefaultDepthOptions(), bench.DefaultPoolSizeOptions(), bench.DefaultDemoOptions(),
 	} {
 		if err := o.Validate(); err != nil {
@@ -83,6 +83,9 @@ func TestBounds(t *testing.T) {
 		{with(bench.DefaultMaxClientsOptions(), func(o *bench.MaxClientsOptions) { o.Limit = 9 }), "limit"},
 		{with(bench.DefaultSlowReadersOptions(), func(o *bench.SlowReadersOptions) { o.Rate = 0 }), ""},
 		{with(bench.DefaultSlowReadersOptions(), func(o *bench.SlowReadersOptions) { o.Limit = 200 << 20 }), "limit"},
+		{with(bench.DefaultLayersOptions(), func(o *bench.LayersOptions) { o.Layers = append(o.Layers, bench.LayerPlain) }), "layers"},
+		{with(bench.DefaultLayersOptions(), func(o *bench.LayersOptions) { o.Layers = nil }), "layers"},
+		{with(bench.DefaultLayersOptions(), func(o *bench.LayersOptions) { o.Rounds = 2 }), "rounds"},
 		{with(bench.DefaultDepthOptions(), func(o *depth) { o.Depths = nil }), "depths"},
 		{with(bench.DefaultDepthOptions(), func(o *depth) { o.Depths = []int{4, 4} }), "depths"},
 		{with(bench.DefaultPoolSizeOptions(), func(o *size) { o.Sizes = []int{8, 0} }), "sizes"},

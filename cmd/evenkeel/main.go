@@ -29,6 +29,7 @@ func run() int {
 			Idle:          bench.Idle,
 			MaxClients:    bench.MaxClients,
 			SlowReaders:   bench.SlowReaders,
+			Layers:        bench.Layers,
 			StartEmbedded: embedded.Start,
 		},
 	}

@@ -21,6 +21,7 @@ type Experiments struct {
 	Idle        func(context.Context, bench.IdleOptions) (*bench.IdleResult, error)
 	MaxClients  func(context.Context, bench.MaxClientsOptions) (*bench.MaxClientsResult, error)
 	SlowReaders func(context.Context, bench.SlowReadersOptions) (*bench.SlowReadersResult, error)
+	Layers      func(context.Context, bench.LayersOptions) (*bench.LayersResult, error)
 	// StartEmbedded starts the server that the demo uses where no real one is
 	// installed; nil if there is none.
 	StartEmbedded func() (bench.EmbeddedServer, error)

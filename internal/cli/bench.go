@@ -36,6 +36,9 @@ func (s *session) benchCommand() *cobra.Command {
 	if s.Experiments.SlowReaders != nil {
 		cmd.AddCommand(s.slowReadersCommand())
 	}
+	if s.Experiments.Layers != nil {
+		cmd.AddCommand(s.layersCommand())
+	}
 	return cmd
 }
 

@@ -89,6 +89,10 @@ func (f *fake) experiments() cli.Experiments {
 			_, err := f.run(ctx, o.Progress)
 			return bench.NewSlowReadersResult(env(), o), err
 		},
+		Layers: func(ctx context.Context, o bench.LayersOptions) (*bench.LayersResult, error) {
+			_, err := f.run(ctx, o.Progress)
+			return bench.NewLayersResult(env(), o), err
+		},
 		Storm: func(ctx context.Context, o bench.StormOptions) (*bench.StormResult, error) {
 			f.storm = &o
 			_, err := f.run(ctx, o.Progress)
@@ -131,6 +135,7 @@ func TestHelpGolden(t *testing.T) {
 		"connect":      {"bench", "connect", "--help"},
 		"storm":        {"bench", "storm", "--help"},
 		"idle":         {"bench", "idle", "--help"},
+		"layers":       {"bench", "layers", "--help"},
 		"slow-readers": {"bench", "slow-readers", "--help"},
 		"maxclients":   {"bench", "maxclients", "--help"},
 		"version":      {"version", "--help"},
