@@ -126,6 +126,7 @@ func (c *Client) poolConfig(lane Lane, size, overflow int) pool.Config[*wire.Con
 	p := pool.Config[*wire.Conn]{
 		Dial:  func(ctx context.Context) (*wire.Conn, error) { return c.dial(ctx, lane) },
 		Close: func(conn *wire.Conn, reason pool.Reason) { c.closeConn(conn, lane, reason) },
+		Err:   (*wire.Conn).Err,
 		Check: (*wire.Conn).Alive,
 		Ping:  (*wire.Conn).Ping,
 		Size:  size, Overflow: overflow,

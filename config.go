@@ -43,6 +43,9 @@ const (
 // (whose repetition alone takes a second) into errors.
 const unwiseTimeout = 2 * time.Second
 
+// maxConnsLimit is far above what any server takes (65,000 on the largest managed ones), and keeps sums from overflowing.
+const maxConnsLimit = 1 << 20
+
 // Config is everything a Client can be told. Make it with [DefaultConfig] or [ParseURL] and change what you need: the values
 // in it are literal, a zero means none, never "the default", and New refuses a Config made in any other way.
 type Config struct {
@@ -224,6 +227,14 @@ func (c *Config) Validate() error {
 	}
 	if c.ValidateAfter <= 0 {
 		bad("ValidateAfter", "is %v, must be positive: to look at a conn before each use costs a system call", c.ValidateAfter)
+	}
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"Size", c.Size}, {"Overflow", c.Overflow}, {"MaxBlocking", c.MaxBlocking}, {"MaxConns", c.MaxConns}} {
+		if n.value > maxConnsLimit {
+			bad(n.name, "is %d, must be at most %d", n.value, maxConnsLimit)
+		}
 	}
 	if c.SharedConns > 256 {
 		bad("SharedConns", "is %d, must be at most 256", c.SharedConns)

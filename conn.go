@@ -54,23 +54,21 @@ func (c *Conn) end(lease pool.Lease[*wire.Conn]) {
 		_ = lease.Discard(pool.ReasonState)
 		return
 	}
-	var clean string
-	switch {
-	case c.session.multi:
-		clean = "DISCARD" // lets go of watched keys, too
-	case c.session.watching:
-		clean = "UNWATCH"
-	}
-	if clean != "" {
-		k := wire.NewCall()
-		k.Words(clean)
-		if !c.wc.Start(k) { // broken, or so much is owed that its queue takes no more
-			_ = lease.Discard(pool.ReasonState)
-			return
-		}
-		// In order before whatever the next lease sends.
+	// In order before whatever the next lease sends. Both where both may be needed: DISCARD lets go of watched keys too, but is
+	// refused if MULTI never ran.
+	if c.session.multi && !c.startClean("DISCARD") || c.session.watching && !c.startClean("UNWATCH") {
+		_ = lease.Discard(pool.ReasonState)
+		return
 	}
 	giveBack(lease)
+}
+
+// startClean sends a command that cleans the conn. It reports false when the conn is broken, or owes so much that its queue takes
+// no more.
+func (c *Conn) startClean(name string) bool {
+	k := wire.NewCall()
+	k.Words(name)
+	return c.wc.Start(k)
 }
 
 // Do runs one command on this conn; see Client.Do for arguments and time limits. It is never repeated.
@@ -95,7 +93,8 @@ func (c *Conn) roundTrip(ctx context.Context, info *command.Info, args []any, v 
 		k.Free()
 		return usage("%v", err)
 	}
-	worst, after := c.session.then(info)
+	before := c.session
+	worst, after := before.then(info)
 	c.session = worst
 	t := timeoutOf(info, args)
 	timeout, stall := limits(ctx, c.cfg, t)
@@ -103,12 +102,14 @@ func (c *Conn) roundTrip(ctx context.Context, info *command.Info, args []any, v 
 		k.OnLost(c.client.lostReply(info))
 	}
 	if err := c.wc.RoundTrip(ctx, k, timeout, stall); err != nil {
-		if left, ok := errors.AsType[*wire.LeftError](err); ok && left.Sent && t.waits {
-			if c.client == nil {
-				c.wc.Close(context.Canceled)
-			} else {
-				c.client.unblock(c.wc)
-			}
+		left, ok := errors.AsType[*wire.LeftError](err)
+		switch {
+		case ok && !left.Sent:
+			c.session = before
+		case ok && t.waits && c.client == nil:
+			c.wc.Close(context.Canceled)
+		case ok && t.waits:
+			c.client.unblock(c.wc)
 		}
 		return err
 	}
@@ -194,10 +195,14 @@ func (c *Conn) pipeline(ctx context.Context, p *Pipeline, timeout time.Duration)
 	if err := c.held(); err != nil {
 		return nil, err
 	}
-	worst, after := c.session.then(p.infos...)
+	before := c.session
+	worst, after := before.then(p.infos...)
 	c.session = worst
 	replies, err := p.trip(ctx, c.wc, timeout, true)
 	if err != nil {
+		if left, ok := errors.AsType[*wire.LeftError](err); ok && !left.Sent {
+			c.session = before
+		}
 		return replies, err
 	}
 	for i := range replies {

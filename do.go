@@ -3,6 +3,7 @@ package evenkeel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func (c *Client) DoExclusive(ctx context.Context, args ...any) (r Reply) {
 	if err := refuse(info, args, false); err != nil {
 		r.err = c.wrap(opName(info, args), LaneExclusive, 0, err)
 	} else {
-		attempts, r.err = c.onLease(ctx, LaneExclusive, info, args, &r.v)
+		attempts, r.err = c.onLease(ctx, LaneExclusive, info, args, &r.v, nil)
 	}
 	if !start.IsZero() {
 		c.cfg.Hooks.ended(CommandEvent{Name: opName(info, args), Lane: LaneExclusive, Commands: 1, Start: start, Attempts: attempts, Err: r.Err()})
@@ -61,12 +62,12 @@ func (c *Client) route(ctx context.Context, info *command.Info, args []any, v *r
 		}
 		if info.MayBlock() {
 			if t := timeoutOf(info, args); t.waits {
-				attempts, err = c.onLease(ctx, LaneBlocking, info, args, v)
+				attempts, err = c.onLease(ctx, LaneBlocking, info, args, v, nil)
 				return LaneBlocking, attempts, err
 			}
 		}
 		if info != nil && info.Class == command.ClassControl {
-			attempts, err = c.onLease(ctx, LaneExclusive, info, args, v)
+			attempts, err = c.onLease(ctx, LaneExclusive, info, args, v, nil)
 			return LaneExclusive, attempts, err
 		}
 	}
@@ -76,15 +77,18 @@ func (c *Client) route(ctx context.Context, info *command.Info, args []any, v *r
 // onShared runs a command on the shared lane, or on the exclusive one when it is large.
 func (c *Client) onShared(ctx context.Context, info *command.Info, args []any, v *resp.Value) (lane Lane, attempts int, err error) {
 	timeout := callTimeout(ctx, &c.cfg)
+	var before error // what ended the attempt before
 	for attempts = 1; ; attempts++ {
+		if err := ctx.Err(); err != nil { // before the work of encoding
+			return LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, &wire.LeftError{Cause: err})
+		}
 		k := wire.NewCall()
 		if err = k.Command(args); err != nil {
 			k.Free()
 			return LaneShared, 0, c.wrap(opName(info, args), LaneShared, 0, usage("%v", err))
 		}
 		if c.cfg.LaneThreshold > 0 && k.Bytes() >= c.cfg.LaneThreshold && c.exclusive != nil {
-			k.Free()
-			attempts, err = c.onLease(ctx, LaneExclusive, info, args, v)
+			attempts, err = c.onLease(ctx, LaneExclusive, info, args, v, k)
 			return LaneExclusive, attempts, err
 		}
 		conn := c.shared.pick()
@@ -92,7 +96,7 @@ func (c *Client) onShared(ctx context.Context, info *command.Info, args []any, v
 			start := time.Now()
 			if conn, err = c.shared.get(ctx, timeout); err != nil {
 				k.Free()
-				return LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, c.explainAcquire(LaneShared, err))
+				return LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, afterRetry(c.explainAcquire(LaneShared, err), before))
 			}
 			timeout = less(timeout, time.Since(start))
 		}
@@ -107,29 +111,43 @@ func (c *Client) onShared(ctx context.Context, info *command.Info, args []any, v
 		if !again {
 			return LaneShared, attempts, c.wrap(opName(info, args), LaneShared, attempts, err)
 		}
-		timeout = less(timeout, spent)
+		timeout, before = less(timeout, spent), err
 	}
 }
 
-// onLease runs a command on a conn of its own.
-func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, args []any, v *resp.Value) (attempts int, err error) {
+// afterRetry adds to the error of an attempt that got no conn what ended the one before, which is the cause of both.
+func afterRetry(err, before error) error {
+	if before == nil {
+		return err
+	}
+	return fmt.Errorf("%w; the attempt before it: %w", err, before)
+}
+
+// onLease runs a command on a conn of its own. k is the command if it has been encoded already, else nil.
+func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, args []any, v *resp.Value, k *wire.Call) (attempts int, err error) {
 	p, err := c.lanePool(lane)
 	if err != nil {
+		if k != nil {
+			k.Free()
+		}
 		return 0, c.wrap(opName(info, args), lane, 0, err)
 	}
 	t := timeoutOf(info, args)
 	timeout, stall := limits(ctx, &c.cfg, t)
 	acquireTimeout := callTimeout(ctx, &c.cfg)
+	var before error // what ended the attempt before
 	for attempts = 1; ; attempts++ {
-		k := wire.NewCall()
-		if err = k.Command(args); err != nil {
-			k.Free()
-			return 0, c.wrap(opName(info, args), lane, 0, usage("%v", err))
+		if k == nil {
+			k = wire.NewCall()
+			if err = k.Command(args); err != nil {
+				k.Free()
+				return 0, c.wrap(opName(info, args), lane, 0, usage("%v", err))
+			}
 		}
 		lease, waited, err := c.acquire(ctx, p, acquireTimeout)
 		if err != nil {
 			k.Free()
-			return attempts, c.wrap(opName(info, args), lane, attempts, c.explainAcquire(lane, err))
+			return attempts, c.wrap(opName(info, args), lane, attempts, afterRetry(c.explainAcquire(lane, err), before))
 		}
 		acquireTimeout = less(acquireTimeout, waited)
 		if t.waits { // its time counts from when it has a conn
@@ -154,7 +172,7 @@ func (c *Client) onLease(ctx context.Context, lane Lane, info *command.Info, arg
 		if !again {
 			return attempts, c.wrap(opName(info, args), lane, attempts, err)
 		}
-		acquireTimeout = less(acquireTimeout, spent)
+		acquireTimeout, before, k = less(acquireTimeout, spent), err, nil
 	}
 }
 
@@ -324,14 +342,8 @@ func lookup(args []any) *command.Info {
 
 // nameOf is an argument that may be a command's name.
 func nameOf(arg any) string {
-	switch a := arg.(type) {
-	case string:
-		return a
-	case []byte:
-		return string(a)
-	default:
-		return ""
-	}
+	name, _ := resp.Text(arg)
+	return name
 }
 
 // opName is the command's name for people.

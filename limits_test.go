@@ -213,6 +213,49 @@ func TestSharedConnIsReplacedBeforeItGoes(t *testing.T) {
 	})
 }
 
+// TestProbeGetsItsPlace: a conn that has been replaced and still owes a reply, and its successor, stall at once when the flows of
+// that moment go silent. They take all places of the lane, and new conns work: the probe must get one of them.
+func TestProbeGetsItsPlace(t *testing.T) {
+	const life = time.Minute
+	inVirtual(t, func(cfg *evenkeel.Config) {
+		cfg.SharedConns, cfg.MaxConnLifetime, cfg.PingInterval = 1, life, 100*time.Millisecond
+	}, func(t *virtual) {
+		// Slow, and no stall: at any time some replies are owed, also when the conn is replaced.
+		t.fake.Handle("GET", func(*evenkeeltest.Request) evenkeeltest.Reply {
+			return evenkeeltest.Bulk("v").After(1500 * time.Millisecond)
+		})
+		for t.client.Stats().Shared.Opened < 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			_ = t.client.Do(ctx, "GET", "k").Err()
+			cancel()
+		}
+		for _, link := range t.network.Links() {
+			link.Drop(simnet.ToClient)
+		}
+		time.Sleep(20 * time.Second)
+		if err := t.client.Ping(t.Context()); err != nil {
+			st := t.client.Stats()
+			t.Errorf("long after: %v; %d of %d open, %d probes, %d dials", err, st.Shared.InUse, st.Shared.Max, st.Probes, st.Endpoint.Dials)
+		}
+	})
+}
+
+// TestRepeatKeepsTheCause: a read that is repeated and then finds no conn says what broke the first one.
+func TestRepeatKeepsTheCause(t *testing.T) {
+	inVirtual(t, nil, func(t *virtual) {
+		t.fake.Handle("GET", func(*evenkeeltest.Request) evenkeeltest.Reply {
+			return evenkeeltest.Raw("HTTP/1.1 400 Bad Request\r\n\r\n")
+		})
+		for name, call := range map[string]func(context.Context, ...any) evenkeel.Reply{"shared": t.client.Do, "exclusive": t.client.DoExclusive} {
+			for range 3 {
+				if err := call(t.Context(), "GET", "k").Err(); err == nil || !strings.Contains(err.Error(), "HTTP") {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	})
+}
+
 // TestConnClosedSaysWhy: the hook learns the error, not only that there was one.
 func TestConnClosedSaysWhy(t *testing.T) {
 	events := make(chan evenkeel.ConnEvent, 16)

@@ -26,20 +26,24 @@ func TestMisuseIsAnError(t *testing.T) {
 		return err
 	}
 	for name, err := range map[string]error{
-		"no command":              client.Do(ctx).Err(),
-		"an empty name":           client.Do(ctx, "").Err(),
-		"a name that is no text":  client.Do(ctx, 7).Err(),
-		"a nil argument":          client.Do(ctx, "SET", "k", nil).Err(),
-		"a struct":                client.Do(ctx, "SET", "k", struct{}{}).Err(),
-		"a session command":       client.Do(ctx, "SELECT", 1).Err(),
-		"a transaction command":   client.Do(ctx, "multi").Err(),
-		"a subscription":          client.Do(ctx, "SUBSCRIBE", "c").Err(),
-		"MONITOR":                 client.Do(ctx, "MONITOR").Err(),
-		"no function":             client.WithConn(ctx, nil),
-		"blocking in a pipeline":  pipeline("BLPOP", "q", 0),
-		"MULTI without EXEC":      pipeline("MULTI"),
-		"a struct in a pipeline":  pipeline("SET", "k", struct{}{}),
-		"a pipeline of no client": func() error { var p evenkeel.Pipeline; p.Do("PING"); _, err := p.Exec(ctx); return err }(),
+		"no command":                 client.Do(ctx).Err(),
+		"an empty name":              client.Do(ctx, "").Err(),
+		"a name that is no text":     client.Do(ctx, 7).Err(),
+		"a nil argument":             client.Do(ctx, "SET", "k", nil).Err(),
+		"a struct":                   client.Do(ctx, "SET", "k", struct{}{}).Err(),
+		"a session command":          client.Do(ctx, "SELECT", 1).Err(),
+		"a transaction command":      client.Do(ctx, "multi").Err(),
+		"a named type":               client.Do(ctx, "CLIENT", named("REPLY"), "SKIP").Err(),
+		"named bytes":                client.Do(ctx, namedBytes("client"), namedBytes("reply"), "OFF").Err(),
+		"a named session command":    client.Do(ctx, named("SELECT"), 1).Err(),
+		"a named type in a pipeline": pipeline("CLIENT", named("REPLY"), "OFF"),
+		"a subscription":             client.Do(ctx, "SUBSCRIBE", "c").Err(),
+		"MONITOR":                    client.Do(ctx, "MONITOR").Err(),
+		"no function":                client.WithConn(ctx, nil),
+		"blocking in a pipeline":     pipeline("BLPOP", "q", 0),
+		"MULTI without EXEC":         pipeline("MULTI"),
+		"a struct in a pipeline":     pipeline("SET", "k", struct{}{}),
+		"a pipeline of no client":    func() error { var p evenkeel.Pipeline; p.Do("PING"); _, err := p.Exec(ctx); return err }(),
 	} {
 		if !errors.Is(err, evenkeel.ErrUsage) || evenkeel.MayHaveRun(err) || strings.Contains(err.Error(), "  ") {
 			t.Errorf("%s: %v", name, err)
@@ -49,6 +53,12 @@ func TestMisuseIsAnError(t *testing.T) {
 		t.Errorf("%d requests reached the server", n)
 	}
 }
+
+// Types based on those that arguments may have: they are arguments too, and no way around a refusal.
+type (
+	named      string
+	namedBytes []byte
+)
 
 // TestWithConnPanic: a panic of the function reaches the caller, and the conn is given back clean.
 func TestWithConnPanic(t *testing.T) {
@@ -115,6 +125,56 @@ func TestG2_TransactionLeftHalfWay(t *testing.T) {
 		}
 		if text, err := client.DoExclusive(t.Context(), "ECHO", "hello").Text(); err != nil || text != "hello" {
 			t.Errorf("%s: the next caller got %q, %v", name, text, err)
+		}
+	}
+}
+
+// TestWatchDoesNotOutliveWithConn: a MULTI that was never sent, because its context had ended, does not leave the keys watched.
+func TestWatchDoesNotOutliveWithConn(t *testing.T) {
+	server := evenkeeltest.StartServer(t)
+	cfg := evenkeel.DefaultConfig(server.Addr())
+	cfg.Size, cfg.Overflow = 1, 0
+	client, err := evenkeel.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(context.Background())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, multi := range map[string]func(*evenkeel.Conn) error{
+		"Do": func(c *evenkeel.Conn) error { return c.Do(ended, "MULTI").Err() },
+		"a pipeline": func(c *evenkeel.Conn) error {
+			p := c.Pipeline()
+			p.Do("MULTI")
+			p.Do("EXEC")
+			_, err := p.Exec(ended)
+			return err
+		},
+	} {
+		if err := client.WithConn(t.Context(), func(c *evenkeel.Conn) error {
+			if err := c.Do(t.Context(), "WATCH", "k").Err(); err != nil {
+				return err
+			}
+			if err := multi(c); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: MULTI under an ended context: %v", name, err)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.Do(t.Context(), "SET", "k", name); err != nil {
+			t.Fatal(err)
+		}
+		p := client.Pipeline()
+		p.Do("MULTI")
+		p.Do("INCR", "n")
+		p.Do("EXEC")
+		replies, err := p.Exec(t.Context())
+		if err != nil || replies[2].IsNil() {
+			t.Errorf("%s: the next transaction was aborted: %v", name, err)
+		}
+		if st := client.Stats().Exclusive; st.Opened != 1 {
+			t.Errorf("%s: %d conns were opened", name, st.Opened)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/evenkeel-go/evenkeel/internal/command"
 	"github.com/evenkeel-go/evenkeel/internal/resp"
 	"github.com/evenkeel-go/evenkeel/internal/wire"
+	"github.com/evenkeel-go/evenkeel/pool"
 )
 
 // sharedPipeline is the length up to which a pipeline travels on the shared lane; longer ones would hold up other callers.
@@ -164,6 +165,7 @@ func (p *Pipeline) send(ctx context.Context) (replies []Reply, lane Lane, attemp
 	}
 	timeout := callTimeout(ctx, &c.cfg)
 	start := time.Now()
+	var before error // what ended the attempt before
 	for attempts = 1; ; attempts++ {
 		replies, err = p.attempt(ctx, lane, less(timeout, time.Since(start)))
 		if err == nil {
@@ -171,8 +173,12 @@ func (p *Pipeline) send(ctx context.Context) (replies []Reply, lane Lane, attemp
 			return replies, lane, attempts, nil
 		}
 		if _, again := c.again(ctx, p.retry(), attempts, err); !again {
+			if _, ok := errors.AsType[*pool.AcquireError](err); ok {
+				err = afterRetry(err, before)
+			}
 			return replies, lane, attempts, err
 		}
+		before = err
 	}
 }
 

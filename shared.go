@@ -219,6 +219,25 @@ func (l *sharedLane) retireLocked(conn *wire.Conn, reason pool.Reason) {
 	})
 }
 
+// makeWay gives the probe a place when all of the lane's places are taken: a conn that has been replaced already, and has stalled
+// since, is of no more use to anybody.
+func (l *sharedLane) makeWay() {
+	l.mu.Lock()
+	var useless *wire.Conn
+	if len(l.leases) > l.c.cfg.SharedConns {
+		for conn := range l.leases {
+			if conn.Stalled() && !slices.Contains(*l.conns.Load(), conn) {
+				useless = conn
+				break
+			}
+		}
+	}
+	l.mu.Unlock()
+	if useless != nil {
+		useless.Close(wire.ErrStalled) // lost gives its place back
+	}
+}
+
 // lost takes out a conn that has failed.
 func (l *sharedLane) lost(conn *wire.Conn, err error) {
 	l.mu.Lock()

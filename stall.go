@@ -104,6 +104,7 @@ func (c *Client) probing() bool {
 // endpointAnswers opens a conn to see. When there is no place for one, a conn that is not stalled is asked instead.
 func (c *Client) endpointAnswers() bool {
 	c.probes.Add(1)
+	c.shared.makeWay()
 	f := c.shared.fill()
 	t := time.NewTimer(c.cfg.DialTimeout)
 	defer t.Stop()

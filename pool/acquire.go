@@ -81,7 +81,7 @@ func (p *Pool[T]) passes(e *entry[T]) bool {
 	p.unlock()
 	ok := p.cfg.Check(e.value)
 	if !ok {
-		p.ep.Lost(1)
+		p.ep.Lost(1, p.why(e))
 	}
 	p.mu.Lock()
 	if e.state != stateLeased {

@@ -25,6 +25,9 @@ type Config[T any] struct {
 	// Close ends a conn. It may block: it runs on a goroutine of its own, and the
 	// conn counts until it returns.
 	Close func(conn T, reason Reason)
+	// Err, if set, says why a conn is broken, nil if it is not: the endpoint reports it as
+	// the cause when it fails. It must not block.
+	Err func(conn T) error
 	// Check, if set, looks at a conn that has been idle for ValidateAfter before it
 	// is leased; false means dead. It must not block: it runs on the caller.
 	Check func(conn T) bool

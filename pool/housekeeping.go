@@ -170,7 +170,7 @@ func (p *Pool[T]) pingOne(i int) {
 	p.unlock()
 	ok := p.cfg.Ping(e.value)
 	if !ok {
-		p.ep.Lost(1)
+		p.ep.Lost(1, p.why(e))
 	}
 	p.mu.Lock()
 	p.now = int64(time.Since(p.base))

@@ -158,13 +158,21 @@ func (l Lease[T]) Discard(reason Reason) error {
 	p.mu.Unlock()
 	// Before the next dial is asked for, so that it is the one that may start at once.
 	if reason.lost() {
-		p.ep.Lost(1)
+		p.ep.Lost(1, p.why(e))
 	}
 	p.mu.Lock()
 	p.maybeDial()
 	p.unlock()
 	runtime.KeepAlive(l.tag)
 	return nil
+}
+
+// why is what broke a conn, as far as it is known.
+func (p *Pool[T]) why(e *entry[T]) error {
+	if p.cfg.Err == nil {
+		return nil
+	}
+	return p.cfg.Err(e.value)
 }
 
 // endLease makes every copy of e's lease void.

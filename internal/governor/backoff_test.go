@@ -138,7 +138,7 @@ func TestFleetAfterMassDisconnect(t *testing.T) {
 		for range n {
 			wg.Go(func() {
 				e := New(Config{}).Endpoint(EndpointConfig{})
-				e.Lost(conns)
+				e.Lost(conns, nil)
 				for left := conns; left > 0; {
 					ok, at, _ := e.TryStart(false)
 					if !ok {

@@ -2,6 +2,7 @@ package governor
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -314,8 +315,8 @@ func (e *Endpoint) Succeeded() {
 // dial may start at once and all others only after U(0, FirstDelayMax), so that a
 // fleet does not come back in one wave, and one at a time until one has come
 // through. When no command has succeeded since the last dial, which was less than a
-// second ago, the loss counts as a failed dial.
-func (e *Endpoint) Lost(n int) {
+// second ago, the loss counts as a failed dial; cause says why it was lost and may be nil.
+func (e *Endpoint) Lost(n int, cause error) {
 	if n <= 0 {
 		return
 	}
@@ -337,7 +338,11 @@ func (e *Endpoint) Lost(n int) {
 	var listeners []*listener
 	if e.fresh > 0 && now.Sub(e.freshAt) < unprovenFor {
 		e.fresh = 0
-		e.fail(now, ErrLostUnproven, false)
+		err := ErrLostUnproven
+		if cause != nil {
+			err = fmt.Errorf("%w: %w", err, cause)
+		}
+		e.fail(now, err, false)
 		listeners = e.takeListeners()
 	}
 	e.g.mu.Unlock()

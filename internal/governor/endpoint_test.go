@@ -135,7 +135,7 @@ func TestAcceptThenResetBacksOff(t *testing.T) {
 			}
 			attempts++
 			e.Done(nil)
-			e.Lost(1)
+			e.Lost(1, nil)
 		}
 		if attempts < 5 || attempts > 30 {
 			t.Errorf("%d attempts in a minute", attempts)
@@ -164,18 +164,18 @@ func TestGivenUpDialSaysNothing(t *testing.T) {
 func TestMassDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := endpoint(EndpointConfig{})
-		e.Lost(1)
+		e.Lost(1, nil)
 		mustStart(t, e)
 		mustStart(t, e)
 		e.Done(nil)
 		e.Done(nil)
 		e.Succeeded()
 		time.Sleep(time.Second)
-		e.Lost(50)
+		e.Lost(50, nil)
 		mustStart(t, e)
 		mustDeny(t, e, 500*time.Millisecond, nil)
 		time.Sleep(100 * time.Millisecond)
-		e.Lost(50) // more of the same does not prolong it
+		e.Lost(50, nil) // more of the same does not prolong it
 		mustDeny(t, e, 400*time.Millisecond, nil)
 		time.Sleep(400 * time.Millisecond)
 		// The first one is under way still, and a call that an old conn has answered says nothing about new ones.
@@ -191,7 +191,7 @@ func TestMassDisconnect(t *testing.T) {
 		}
 
 		off := endpoint(EndpointConfig{FirstDelayMax: NoDelay})
-		off.Lost(50)
+		off.Lost(50, nil)
 		mustStart(t, off)
 		mustStart(t, off)
 	})

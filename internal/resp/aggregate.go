@@ -57,7 +57,10 @@ func (f *frame) grow() {
 	if n < cap(f.elems) {
 		return
 	}
-	more := min(max(n, 4), f.left)
+	more := max(n, 4)
+	if !f.attribute { // others may follow it, and add to it
+		more = min(more, f.left)
+	}
 	elems := make([]Value, n, n+more)
 	copy(elems, f.elems)
 	f.elems = elems
@@ -130,6 +133,10 @@ func (p *Parser) aggregateHeader(typ byte, body []byte, off, avail int, v *Value
 	if f.attribute {
 		// Attributes that follow attributes add to them.
 		f.elems = p.takeAttrs()
+		if len(f.elems)+n > p.lim.MaxElems {
+			p.fail(off, "attributes before one value have more elements than the limit")
+			return false
+		}
 	} else {
 		f.attrs = p.takeAttrs()
 		if !p.skip {

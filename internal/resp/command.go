@@ -71,6 +71,24 @@ func argumentError(i int, typ, msg string) error {
 	return &ArgumentError{Index: i, Type: typ, Msg: "argument " + strconv.Itoa(i) + msg}
 }
 
+// Text returns an argument that is text: a string, bytes, or of a type based on these. It aliases arg.
+func Text(arg any) (string, bool) {
+	switch a := arg.(type) {
+	case string:
+		return a, true
+	case []byte:
+		return string(a), true
+	}
+	switch v := reflect.ValueOf(arg); {
+	case v.Kind() == reflect.String:
+		return v.String(), true
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
+		return string(v.Bytes()), true
+	default:
+		return "", false
+	}
+}
+
 // appendNamed appends a value of a named type by what it is underneath.
 func appendNamed(b []byte, arg any) ([]byte, bool) {
 	v := reflect.ValueOf(arg)
