@@ -33,6 +33,8 @@ type Event struct {
 	// Elapsed and Total are the time since the phase began and the time it is
 	// meant to take; both are 0 in an event that only carries a Note.
 	Elapsed, Total time.Duration
+	// Status is a few words on how it goes right now; may be empty.
+	Status string
 	// Note is one line for a person; may be empty.
 	Note string
 }

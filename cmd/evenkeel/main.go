@@ -30,6 +30,7 @@ func run() int {
 			MaxClients:    bench.MaxClients,
 			SlowReaders:   bench.SlowReaders,
 			Layers:        bench.Layers,
+			Run:           bench.Run,
 			StartEmbedded: embedded.Start,
 		},
 	}

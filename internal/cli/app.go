@@ -22,6 +22,7 @@ type Experiments struct {
 	MaxClients  func(context.Context, bench.MaxClientsOptions) (*bench.MaxClientsResult, error)
 	SlowReaders func(context.Context, bench.SlowReadersOptions) (*bench.SlowReadersResult, error)
 	Layers      func(context.Context, bench.LayersOptions) (*bench.LayersResult, error)
+	Run         func(context.Context, bench.RunOptions) (*bench.RunResult, error)
 	// StartEmbedded starts the server that the demo uses where no real one is
 	// installed; nil if there is none.
 	StartEmbedded func() (bench.EmbeddedServer, error)

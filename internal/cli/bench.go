@@ -18,6 +18,9 @@ func (s *session) benchCommand() *cobra.Command {
 	cmd := group("bench", "Measure what connections cost", benchLong, `  evenkeel bench connect
   evenkeel bench churn --url redis://cache.internal:6379
   evenkeel bench storm --fault kill --html storm.html`)
+	if s.Experiments.Run != nil {
+		cmd.AddCommand(s.runCommand(), s.presetsCommand())
+	}
 	if s.Experiments.Churn != nil {
 		cmd.AddCommand(s.churnCommand())
 	}

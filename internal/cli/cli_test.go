@@ -27,6 +27,7 @@ type fake struct {
 	demo    *bench.DemoOptions
 	churn   *bench.ChurnOptions
 	connect *bench.ConnectOptions
+	load    *bench.RunOptions
 	storm   *bench.StormOptions
 
 	err    error  // returned beside the result
@@ -93,6 +94,15 @@ func (f *fake) experiments() cli.Experiments {
 			_, err := f.run(ctx, o.Progress)
 			return bench.NewLayersResult(env(), o), err
 		},
+		Run: func(ctx context.Context, o bench.RunOptions) (*bench.RunResult, error) {
+			f.load = &o
+			_, err := f.run(ctx, o.Progress)
+			r := bench.NewRunResult(env(), o)
+			if f.missed {
+				r.Failed, r.Errors["OOM"] = 12, 12
+			}
+			return r, err
+		},
 		Storm: func(ctx context.Context, o bench.StormOptions) (*bench.StormResult, error) {
 			f.storm = &o
 			_, err := f.run(ctx, o.Progress)
@@ -138,6 +148,8 @@ func TestHelpGolden(t *testing.T) {
 		"layers":       {"bench", "layers", "--help"},
 		"slow-readers": {"bench", "slow-readers", "--help"},
 		"maxclients":   {"bench", "maxclients", "--help"},
+		"run":          {"bench", "run", "--help"},
+		"presets":      {"bench", "presets", "--help"},
 		"version":      {"version", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {

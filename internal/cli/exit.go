@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,7 +137,11 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("unknown command %q; did you mean '%s %s'?", args[0], cmd.CommandPath(), near[0])
+		// Of two as near, the one of more letters has more of them right.
+		nearest := slices.MinFunc(near, func(a, b string) int {
+			return cmp.Or(cmp.Compare(typo.Distance(args[0], a), typo.Distance(args[0], b)), cmp.Compare(len(b), len(a)))
+		})
+		return fmt.Errorf("unknown command %q; did you mean '%s %s'?", args[0], cmd.CommandPath(), nearest)
 	}
 	return fmt.Errorf("unknown command %q; give %s", args[0], commandNames(cmd))
 }

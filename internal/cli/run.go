@@ -16,6 +16,8 @@ type experiment[T any] struct {
 	page    func(*T) report.Page
 	// missed names the thresholds that were not met; may be nil.
 	missed func(*T) []string
+	// notes are said on standard error after the result; may be nil.
+	notes func(*T) []string
 }
 
 // run shows the plan, runs the experiment and shows its result, in part if the
@@ -43,6 +45,11 @@ func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[
 	if result != nil {
 		if err := s.show(out, html, result, e.page(result)); err != nil {
 			return failed(err)
+		}
+		if e.notes != nil {
+			for _, note := range e.notes(result) {
+				s.say("note: " + note)
+			}
 		}
 	}
 	switch {

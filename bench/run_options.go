@@ -1,0 +1,175 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel/bench/raw"
+	"github.com/evenkeel-go/evenkeel/bench/workload"
+	"github.com/evenkeel-go/evenkeel/report"
+)
+
+// RunOptions say what Run does: it sends a workload to a server over raw connections,
+// as fast as the replies come (closed loop) or at a rate (open loop), and measures
+// every reply. Make it with [DefaultRunOptions].
+type RunOptions struct {
+	// Target is the server; the zero value means a private one.
+	Target Target
+	// Workload is what is sent. Default: [DefaultWorkload].
+	Workload workload.Workload
+	// Conns is how many connections are open, 1 to 1,048,576. Default 50.
+	Conns int
+	// Workers is how many threads serve them, 1 to 1,024, and no more than Conns.
+	// Default: half of this machine's processors, 1 to 16.
+	Workers int
+	// Depth is how many requests may be in flight on one connection, 1 to 65,536.
+	// Default 1.
+	Depth int
+	// Sliding refills the window of Depth with each reply. Default false: Depth
+	// requests are sent at once, and the next ones when all replies are there. With a
+	// Rate the window always slides.
+	Sliding bool
+	// Requests is how many are sent and answered after the warm-up; 0 means until
+	// Duration. Default 0.
+	Requests int64
+	// Duration is how long to measure, up to 366 days; 0 means until Requests. Default
+	// 10 s. One of the two must be given; with both, what comes first ends the run.
+	Duration time.Duration
+	// Warmup is how long the load runs before it is measured, 0 to 24 h. Default 1 s.
+	Warmup time.Duration
+	// Rate is how many requests a second are sent, whether or not earlier ones have
+	// been answered, up to 1e9; 0 means closed loop. Default 0.
+	Rate float64
+	// Poisson makes the gaps between requests random (exponential) with the mean that
+	// Rate gives. Default false: all gaps alike.
+	Poisson bool
+	// Scale changes Rate with the time since the run began; may be nil.
+	Scale *Schedule
+	// Seed begins all random numbers: the same seed gives the same requests. Default 1.
+	Seed uint64
+	// ReconnectEvery opens a new connection after so many requests on one; 0 means
+	// never. Default 0. The dial is part of its first request's time.
+	ReconnectEvery int
+	// RESP3 has connections speak RESP3 (HELLO 3). Default false.
+	RESP3 bool
+	// SkipPreload leaves out writing each key before the run, for a key space that is
+	// there already. Default false.
+	SkipPreload bool
+	// PreloadFrom is how many keys an interrupted preload had written; it goes on
+	// there. Default 0.
+	PreloadFrom int64
+	// Keep leaves the keys in the server at the end. Default false: they are removed.
+	Keep bool
+	// Interval is the length of one point of the time series, 10 ms to 1 h. Default
+	// 1 s. It doubles as often as a long run needs to stay below 600 points.
+	Interval time.Duration
+	// Observe gets each interval as it ends; may be nil. It is called by one goroutine
+	// and may keep what it gets.
+	Observe func(*raw.Interval)
+	// Portable uses the engine over net.Conn also where there is a faster one.
+	// Default false.
+	Portable bool
+	// Disturb allows a given server that is busy, a replica, or near a limit, and a
+	// database with keys in it. Default false: refuse.
+	Disturb bool
+	// Progress receives events; may be nil.
+	Progress Progress
+}
+
+const (
+	maxRunDuration = 366 * 24 * time.Hour
+	maxRunWarmup   = 24 * time.Hour
+	// maxAutoWorkers: beyond it more threads than a server has for its clients only
+	// wait for each other.
+	maxAutoWorkers = 16
+)
+
+// DefaultRunOptions returns the defaults that the fields name.
+func DefaultRunOptions() RunOptions {
+	return RunOptions{
+		Workload: *DefaultWorkload(),
+		Conns:    50,
+		Workers:  min(max(runtime.GOMAXPROCS(0)/2, 1), maxAutoWorkers),
+		Depth:    1,
+		Duration: 10 * time.Second,
+		Warmup:   time.Second,
+		Seed:     1,
+		Interval: time.Second,
+	}
+}
+
+// DefaultWorkload is one GET for each SET, uniformly over 100,000 keys with values of
+// 100 bytes.
+func DefaultWorkload() *workload.Workload {
+	return &workload.Workload{
+		Name:     "default",
+		Title:    "GET and SET, one to one",
+		Keys:     workload.Keys{Count: 100_000, Prefix: KeyPrefix, Digits: 6},
+		Values:   workload.Values{Size: workload.Size{Bytes: 100}},
+		Commands: []workload.Command{{Command: "GET __key__"}, {Command: "SET __key__ __data__"}},
+	}
+}
+
+// Validate reports the first option that is out of bounds as an [OptionError], or what
+// is wrong with the workload.
+func (o RunOptions) Validate() error {
+	var c check
+	c.target(o.Target)
+	c.between(o.Conns, 1, raw.MaxConns, "conns")
+	c.between(o.Workers, 1, raw.MaxWorkers, "workers")
+	c.that(o.Workers <= o.Conns, "workers", "%d threads have %s to serve; give at most as many", o.Workers, report.Plural(o.Conns, "connection", "connections"))
+	c.between(o.Depth, 1, raw.MaxDepth, "depth")
+	c.that(o.Requests >= 0, "requests", "%d is negative; give 0 to go by --duration alone", o.Requests)
+	c.lasts(o.Duration, 0, maxRunDuration, "duration")
+	c.that(o.Requests > 0 || o.Duration > 0, "duration", "without a duration and a number of requests the run has no end; give one of them")
+	c.that(o.Duration == 0 || o.Duration >= 10*time.Millisecond, "duration", "%v is too short to measure; give 10ms or more", o.Duration)
+	c.lasts(o.Warmup, 0, maxRunWarmup, "warmup")
+	c.that(o.Rate >= 0 && o.Rate <= raw.MaxRate, "rate", "%g is out of bounds; give requests per second up to %g, or 0 for closed loop", o.Rate, float64(raw.MaxRate))
+	c.that(o.Rate > 0 || !o.Poisson, "poisson", "a closed loop has no arrivals; give a --rate as well")
+	c.that(o.Rate > 0 || o.Scale == nil, "scale-at", "a closed loop has no rate to change; give a --rate as well")
+	c.that(o.ReconnectEvery >= 0, "reconnect-every", "%d is negative; give 0 for never", o.ReconnectEvery)
+	c.that(o.PreloadFrom >= 0, "preload-from", "%d is negative", o.PreloadFrom)
+	c.lasts(o.Interval, 10*time.Millisecond, time.Hour, "interval")
+	if c.err != nil {
+		return c.err
+	}
+	return o.Workload.Validate()
+}
+
+// valueOverhead is about what a server takes for one key besides the key and the
+// value themselves, in bytes: dictionary entry, object, string headers.
+const valueOverhead = 96
+
+// Plan says what Run will do. The workload must be valid.
+func (o RunOptions) Plan() Plan {
+	p := Plan{Length: o.Warmup + o.Duration, Conns: o.Conns + 1, Memory: int64(o.Conns+1) * connMemory}
+	loop := "as fast as the replies come"
+	if o.Rate > 0 {
+		loop = report.Short(o.Rate) + " requests per second"
+	}
+	much := fmt.Sprintf("for %v", o.Duration)
+	if o.Requests > 0 {
+		much = report.Plural(o.Requests, "request", "requests")
+		if o.Duration > 0 {
+			much += fmt.Sprintf(", or for %v", o.Duration)
+		}
+	}
+	// A list of keys is read by Compile; its length is said then.
+	keys := o.Workload.Keys.Count
+	mean := int64(o.Workload.Values.MeanSize())
+	switch {
+	case keys > 0 && !o.SkipPreload:
+		p.Steps = append(p.Steps, fmt.Sprintf("write %s once each", report.Plural(keys-min(o.PreloadFrom, keys), "key", "keys")))
+		p.Length += time.Duration(keys) * time.Second / preloadRate
+		fallthrough
+	case keys > 0:
+		p.Memory += keys * (mean + valueOverhead)
+	}
+	p.Steps = append(p.Steps, fmt.Sprintf("%s over %s, %s, %s after %v of warm-up", o.Workload.Caption(),
+		report.Plural(o.Conns, "connection", "connections"), loop, much, o.Warmup))
+	return p
+}
+
+// preloadRate is how many keys a second the plan counts on.
+const preloadRate = 100_000

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evenkeel-go/evenkeel/bench"
+	"github.com/evenkeel-go/evenkeel/report"
+)
+
+const runLong = `Send a workload to a server and measure every reply.
+
+Without --rate it runs in closed loop: each connection sends its next request when
+the reply has come. That finds the throughput; its times leave out what users wait
+while the server stalls. With --rate it runs in open loop: requests are due at that
+rate, and their times count from when they were due.
+
+Keys are written once before the run and removed after it, unless the database had
+other keys. A server of yours is only loaded if its database is empty or the keys
+begin with ` + bench.KeyPrefix + `; --disturb overrides.
+
+Error replies are counted and shown, never timed. Exit code 1 says that more than
+--max-errors requests failed.`
+
+func (s *session) runCommand() *cobra.Command {
+	o := bench.DefaultRunOptions()
+	var server serverFlags
+	var load workloadFlags
+	var out outputFlags
+	var scaleAt string
+	var scaleEvery time.Duration
+	maxErrors := int64(0)
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Send a workload and measure every reply",
+		Long:  runLong,
+		Example: `  evenkeel bench run
+  evenkeel bench run --preset twitter-storage --rate 20000 --duration 1m --html run.html
+  evenkeel bench run --url redis://staging:6379/15 --command 'INCR __key__' --keys 1000 --conns 200
+  evenkeel bench run --workload checkout.yaml --depth 16 --requests 1000000 --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			fs := cmd.Flags()
+			if o.Target, err = s.target(cmd.Context(), &server, fs); err != nil {
+				return err
+			}
+			w, err := load.workload(cmd.Context(), fs)
+			if err != nil {
+				return err
+			}
+			o.Workload = *w
+			if o.Scale, err = bench.ParseSchedule(scaleAt, scaleEvery); err != nil {
+				return err
+			}
+			// A number of requests is a whole run by itself, and fewer connections need fewer threads.
+			if fs.Changed("requests") && !fs.Changed("duration") {
+				o.Duration = 0
+			}
+			if !fs.Changed("workers") {
+				o.Workers = max(min(o.Workers, o.Conns), 1)
+			}
+			if maxErrors < 0 {
+				return &bench.OptionError{Option: "max-errors", Problem: fmt.Sprintf("%d is negative; give 0 to allow none", maxErrors)}
+			}
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, &out, experiment[bench.RunResult]{
+				plan: o.Plan(),
+				measure: func(ctx context.Context, p bench.Progress) (*bench.RunResult, error) {
+					o.Progress = p
+					return s.Experiments.Run(ctx, o)
+				},
+				page: func(r *bench.RunResult) report.Page { return r.Page() },
+				missed: func(r *bench.RunResult) []string {
+					if r.Failed <= maxErrors {
+						return nil
+					}
+					return []string{fmt.Sprintf("failed requests (%s, at most %s)", report.Int(r.Failed), report.Int(maxErrors))}
+				},
+				notes: func(r *bench.RunResult) []string {
+					if !r.Verdict.GeneratorBound {
+						return nil
+					}
+					return []string{bench.GeneratorBound + ": " + r.Verdict.Reason}
+				},
+			})
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false // what is sent, how, the server's, then the output's
+	load.register(cmd)
+	fs.IntVar(&o.Conns, "conns", o.Conns, "connections")
+	fs.IntVar(&o.Workers, "workers", o.Workers, "threads that serve them")
+	fs.IntVar(&o.Depth, "depth", o.Depth, "requests in flight on each connection")
+	fs.BoolVar(&o.Sliding, "sliding", false, "send one more for each reply, instead of --depth at once and then waiting for all")
+	fs.Int64Var(&o.Requests, "requests", o.Requests, "end after so many requests (0: after --duration)")
+	fs.DurationVar(&o.Duration, "duration", o.Duration, "how long to measure (0: until --requests)")
+	fs.DurationVar(&o.Warmup, "warmup", o.Warmup, "load before it is measured")
+	fs.Float64Var(&o.Rate, "rate", o.Rate, "requests per second, in open loop (0: closed loop)")
+	fs.BoolVar(&o.Poisson, "poisson", false, "with --rate: random gaps between requests instead of constant ones")
+	fs.StringVar(&scaleAt, "scale-at", "", "with --rate: `times=factors` that change it, such as 8h=1.5,20h=0.4")
+	fs.DurationVar(&scaleEvery, "scale-every", 0, "begin --scale-at anew after so long, such as 24h (0: never)")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "begins all random numbers: the same seed, the same requests")
+	fs.IntVar(&o.ReconnectEvery, "reconnect-every", 0, "a new connection after so many requests (0: never)")
+	fs.BoolVar(&o.RESP3, "resp3", false, "speak RESP3")
+	fs.BoolVar(&o.SkipPreload, "skip-preload", false, "the keys are there already: do not write them beforehand")
+	fs.Int64Var(&o.PreloadFrom, "preload-from", 0, "go on with a preload that was interrupted after so many keys")
+	fs.BoolVar(&o.Keep, "keep", false, "leave the keys in the server at the end")
+	fs.DurationVar(&o.Interval, "interval", o.Interval, "length of one point of the time series")
+	fs.Int64Var(&maxErrors, "max-errors", 0, "failed requests up to which the exit code is 0")
+	fs.BoolVar(&o.Portable, "portable", false, "use the engine that runs on every system, also where there is a faster one")
+	fs.BoolVar(&o.Disturb, "disturb", false, "load a given server even if it is busy, a replica, near a limit, or has other keys")
+	server.register(fs)
+	out.register(fs)
+	return cmd
+}
