@@ -55,6 +55,7 @@ func Run(ctx context.Context, o RunOptions) (*RunResult, error) {
 	r := &runRun{server: s, options: o, plan: plan, result: NewRunResult(s.env, o), series: newSeries(o.Interval)}
 	err = r.run(ctx)
 	r.result.Interrupted = ctx.Err() != nil || r.result.Fault != ""
+	err = errors.Join(err, r.closeJournal())
 	if !r.began {
 		return nil, errors.Join(err, r.clean(ctx), s.close())
 	}
@@ -68,9 +69,11 @@ type runRun struct {
 	plan    *workload.Plan
 	result  *RunResult
 	series  *series
-	began   bool // there is something to show
-	dirty   bool // keys may have been written
-	mine    bool // and they are nobody else's
+	journal *journal // nil: none is wanted
+	earlier *history // what the journal had; nil for a run from the beginning
+	began   bool     // there is something to show
+	dirty   bool     // keys may have been written
+	mine    bool     // and they are nobody else's
 }
 
 func (r *runRun) run(ctx context.Context) error {
@@ -94,6 +97,9 @@ func (r *runRun) run(ctx context.Context) error {
 		if _, err := r.server.watch.do(ctx, anys(words)...); err != nil {
 			return fmt.Errorf("the workload's setup: %s: %w", words[0], err)
 		}
+	}
+	if err := r.openJournal(); err != nil {
+		return err
 	}
 	if err := r.preload(ctx); err != nil {
 		return err
@@ -182,7 +188,7 @@ func (s *server) socket(resp3 bool) (dial func(context.Context) (net.Conn, error
 // preload writes each key once.
 func (r *runRun) preload(ctx context.Context) error {
 	o := r.options
-	if o.SkipPreload || !r.plan.CanPreload() || r.plan.Keys() == 0 {
+	if o.SkipPreload || !r.plan.CanPreload() || r.plan.Keys() == 0 || r.keysAreThere() {
 		return nil
 	}
 	from := min(o.PreloadFrom, r.plan.Keys())
@@ -264,7 +270,13 @@ func (r *runRun) load(ctx context.Context) error {
 	}
 	cfg := r.config()
 	if o.Scale != nil {
-		cfg.Scale = o.Scale.Factor
+		cfg.Scale = func(at time.Duration) float64 { return o.Scale.Factor(at + r.done()) }
+	}
+	r.leaveOut(&cfg)
+	if r.journal != nil && r.earlier == nil {
+		if err := r.journal.begin(r.result); err != nil {
+			return fmt.Errorf("--journal: %w", err)
+		}
 	}
 	cfg.Interval, cfg.OnInterval = o.Interval, r.observe
 	r.dirty = true
@@ -276,6 +288,7 @@ func (r *runRun) load(ctx context.Context) error {
 	}
 	r.began = true
 	r.result.measured(res)
+	r.addEarlier(res)
 	r.result.Seconds = r.series.seconds()
 	if runErr != nil && ctx.Err() == nil {
 		r.result.Fault = runErr.Error()
@@ -293,7 +306,11 @@ func (r *runRun) observe(i *raw.Interval) {
 	o := r.options
 	end := i.Begin + i.Elapsed
 	if !i.Warmup && i.Elapsed > 0 {
-		r.series.add(i, end-o.Warmup)
+		t := r.done() + end - o.Warmup
+		r.series.add(i, t)
+		if r.journal != nil {
+			r.journal.interval(i, t, o.Progress)
+		}
 	}
 	if o.Observe != nil {
 		o.Observe(i)

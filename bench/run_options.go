@@ -67,6 +67,13 @@ type RunOptions struct {
 	// Observe gets each interval as it ends; may be nil. It is called by one goroutine
 	// and may keep what it gets.
 	Observe func(*raw.Interval)
+	// Journal is a file to which each interval is appended as it ends, so that a crash
+	// loses no more than the last one; empty means none. The file must not exist, or be
+	// empty.
+	Journal string
+	// Resume goes on with the run whose Journal is there, to the end of its Duration or
+	// Requests. Default false.
+	Resume bool
 	// Portable uses the engine over net.Conn also where there is a faster one.
 	// Default false.
 	Portable bool
@@ -130,6 +137,7 @@ func (o RunOptions) Validate() error {
 	c.that(o.Rate > 0 || o.Scale == nil, "scale-at", "a closed loop has no rate to change; give a --rate as well")
 	c.that(o.ReconnectEvery >= 0, "reconnect-every", "%d is negative; give 0 for never", o.ReconnectEvery)
 	c.that(o.PreloadFrom >= 0, "preload-from", "%d is negative", o.PreloadFrom)
+	c.that(!o.Resume || o.Journal != "", "resume", "there is no journal to go on with; give --journal as well")
 	c.lasts(o.Interval, 10*time.Millisecond, time.Hour, "interval")
 	if c.err != nil {
 		return c.err
