@@ -10,7 +10,7 @@ import (
 // tolerance is how many standard deviations a count may differ from what is expected. Seeds are fixed: a test that passes once passes always.
 const tolerance = 4.5
 
-func near2(t *testing.T, what string, got int, draws int, p float64) {
+func near2(t *testing.T, what string, got, draws int, p float64) {
 	t.Helper()
 	want, sigma := float64(draws)*p, math.Sqrt(float64(draws)*p*(1-p))
 	if math.Abs(float64(got)-want) > tolerance*sigma+1 {

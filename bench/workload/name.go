@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -222,7 +223,7 @@ func scanLines(r io.Reader) (lines, error) {
 		return l, fmt.Errorf("line %d: %w", len(l.ends)+1, err)
 	}
 	if len(l.ends) == 0 {
-		return l, fmt.Errorf("holds no key; give one key per line")
+		return l, errors.New("holds no key; give one key per line")
 	}
 	return l, nil
 }

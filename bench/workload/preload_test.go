@@ -62,7 +62,7 @@ func TestWhatIsPreloaded(t *testing.T) {
 		{"PING", "", "", "", ""},
 	} {
 		w := &Workload{Keys: Keys{Count: 1}, Values: Values{Size: Size{Bytes: 3}, Compressible: 1}, Preload: c.preload}
-		for _, line := range strings.Split(c.commands, "|") {
+		for line := range strings.SplitSeq(c.commands, "|") {
 			w.Commands = append(w.Commands, Command{Command: line})
 		}
 		p := compile(t, w)

@@ -44,14 +44,14 @@ func PresetFile(name string) ([]byte, error) {
 
 // near says which of the names could have been meant, or lists all.
 func near(name string, names []string) string {
-	var close []string
+	var alike []string
 	for _, n := range names {
 		if typo.Distance(strings.ToLower(name), n) <= max(2, len(n)/4) || len(name) > 2 && strings.Contains(n, strings.ToLower(name)) {
-			close = append(close, n)
+			alike = append(alike, n)
 		}
 	}
-	if len(close) > 0 {
-		return "did you mean " + strings.Join(close, " or ") + "?"
+	if len(alike) > 0 {
+		return "did you mean " + strings.Join(alike, " or ") + "?"
 	}
 	return "there are " + strings.Join(names, ", ")
 }

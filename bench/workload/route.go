@@ -3,6 +3,7 @@ package workload
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -129,13 +130,20 @@ func (s *Stream) appendRouted(u *unit) {
 	}
 	from, tags := len(s.buf), len(s.tags)
 	for range maxTries {
-		if s.appendSteps(u, false) {
-			return
+		if s.appendSteps(u, false) || !s.set.drawsKeys(u) {
+			return // another try would give the same: the server will say so
 		}
 		s.buf, s.tags = s.buf[:from], s.tags[:tags]
 		s.route.choose(&s.random)
 	}
 	s.appendSteps(u, false) // nothing fits: the server will say so
+}
+
+// drawsKeys reports whether a unit's keys can come out differently.
+func (s *set) drawsKeys(u *unit) bool {
+	return slices.ContainsFunc(u.steps, func(step stride) bool {
+		return slices.ContainsFunc(s.templates[step.template].slots, func(sl slot) bool { return sl.kind != slotData })
+	})
 }
 
 // appendSteps appends a unit and reports whether the node owns all its keys. With drop, it leaves out what the node does not own.

@@ -45,8 +45,11 @@ func slotOf(key string) uint16 {
 // TestRoutedStreams: three nodes' streams send only keys of their own slots, and together preload and remove each key once.
 func TestRoutedStreams(t *testing.T) {
 	w := &Workload{Keys: Keys{Count: 600}, Values: Values{Size: Size{Kind: Range, Max: 20}}, Commands: []Command{
-		{Command: "SET __key__ __data__"}, {Command: "GET k:__rand_int__"}, {Command: "MSET {tag}:__key__ __data__ {tag}:__key__ __data__"},
-		{Command: "MULTI ; INCR a{tag} ; INCR b{tag} ; EXEC"}, {Command: "PING"},
+		{Command: "SET __key__ __data__"},
+		{Command: "GET k:__rand_int__"},
+		{Command: "MSET {tag}:__key__ __data__ {tag}:__key__ __data__"},
+		{Command: "MULTI ; INCR a{tag} ; INCR b{tag} ; EXEC"},
+		{Command: "PING"},
 	}, Preload: "SET __key__ __data__"}
 	p := compile(t, w)
 	preloaded, removed := map[string]int{}, map[string]int{}

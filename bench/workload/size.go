@@ -147,7 +147,7 @@ func (z *sizer) mean() float64 {
 	case List, Mix:
 		var sum, before float64
 		for i, upTo := range z.upTo {
-			each := 0.0
+			var each float64
 			if z.kind == Mix {
 				each = z.parts[i].mean()
 			} else {

@@ -66,7 +66,7 @@ func TestSizesStayInBounds(t *testing.T) {
 		default:
 		}
 		c := &check{}
-		d.validate(c, "size", defaultMaxValue, true)
+		d.validate(c, "size", defaultMaxValue)
 		if c.err != nil {
 			rt.Fatal(c.err)
 		}

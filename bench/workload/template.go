@@ -228,8 +228,8 @@ func (m *templateMaker) newSlot(p placeholder) slot {
 		s.size = tagSize
 	case slotData:
 		s.size = m.sizer.fixed
-		for i := len(m.t.slots) - 1; i >= 0; i-- {
-			if k := m.t.slots[i].kind; k == slotKey || k == slotIndex {
+		for i, before := range slices.Backward(m.t.slots) {
+			if before.kind == slotKey || before.kind == slotIndex {
 				s.owner = i
 				break
 			}

@@ -48,8 +48,8 @@ func (c *check) finite(x, low, high float64, field string) {
 	c.that(x >= low && x <= high, field, "%v is out of bounds; give %v to %v", x, low, high)
 }
 
-func (c *check) bytes(n, low, high int64, field string) {
-	c.that(n >= low && n <= high, field, "%d bytes are out of bounds; give %d to %d", n, low, high)
+func (c *check) bytes(n, limit int64, field string) {
+	c.that(n >= 0 && n <= limit, field, "%d bytes are out of bounds; give 0 to %d", n, limit)
 }
 
 // Validate says what is out of bounds and what to do. The error is a *FieldError. A file of keys is read by Compile only.
@@ -62,7 +62,7 @@ func (w *Workload) Validate() error {
 	c.that(len(w.Setup) <= maxCommands, "setup", "has more than %d commands", maxCommands)
 	c.share(w.MissRate, "miss_rate")
 	w.Keys.validate(c, &uses, w.MissRate > 0)
-	w.Values.validate(c, uses.data)
+	w.Values.validate(c)
 	if w.Verify {
 		c.that(!w.Values.Same, "values.same", "cannot be with verify: values that are all the same do not say whose they are")
 		c.that(uses.values && !w.Keys.Literal, "verify", "applies to nothing: no GET names a key with a placeholder")
@@ -103,7 +103,7 @@ func (w *Workload) uses(c *check) uses {
 			one.Dist.validate(c, field+".dist", w.Keys.Count)
 		}
 		if one.Size != nil {
-			one.Size.validate(c, field+".size", protocolMax, true)
+			one.Size.validate(c, field+".size", protocolMax)
 		}
 		if steps, ok := validateSequence(c, words, field+".command"); ok {
 			for _, s := range steps {
@@ -167,7 +167,7 @@ func (u *uses) add(w *Workload, c *check, words []string, inline bool, field str
 
 // keepsSignature reports whether a write leaves nothing under its key, or a whole value of it.
 func keepsSignature(words []string) bool {
-	at := 0
+	var at int
 	switch strings.ToUpper(words[0]) {
 	case "DEL", "UNLINK", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "GETEX", "GETDEL":
 		return true
@@ -219,20 +219,20 @@ func misspelt(c *check, word, field string) {
 	}
 }
 
-func (one *Command) validateTTL(c *check, words []string, field string) {
-	weighted := slices.ContainsFunc(one.TTL, func(t TTL) bool { return t.Weight > 0 })
-	for j, t := range one.TTL {
+func (c *Command) validateTTL(k *check, words []string, field string) {
+	weighted := slices.ContainsFunc(c.TTL, func(t TTL) bool { return t.Weight > 0 })
+	for j, t := range c.TTL {
 		f := fmt.Sprintf("%s.ttl[%d]", field, j)
 		d := time.Duration(t.After)
-		c.that(d >= 0 && d <= maxTTL && d%time.Millisecond == 0, f+".after", "%v is no expiry; give whole milliseconds up to 100 years", d)
-		c.finite(t.Weight, 0, 1e12, f+".weight")
-		c.that(t.Weight > 0 || !weighted, f+".weight", "is missing, but others have one; give each one, or none")
-		c.that(d > 0 || !mentionsTTL(words), f+".after", "0 means no expiry, but the command has a place for one; give at least 1ms")
+		k.that(d >= 0 && d <= maxTTL && d%time.Millisecond == 0, f+".after", "%v is no expiry; give whole milliseconds up to 100 years", d)
+		k.finite(t.Weight, 0, 1e12, f+".weight")
+		k.that(t.Weight > 0 || !weighted, f+".weight", "is missing, but others have one; give each one, or none")
+		k.that(d > 0 || !mentionsTTL(words), f+".after", "0 means no expiry, but the command has a place for one; give at least 1ms")
 	}
-	c.that(len(one.TTL) <= maxCommands, field+".ttl", "has more than %d entries", maxCommands)
-	c.that(len(one.TTL) == 0 || mentionsTTL(words) || slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, "SET") }), field+".ttl",
+	k.that(len(c.TTL) <= maxCommands, field+".ttl", "has more than %d entries", maxCommands)
+	k.that(len(c.TTL) == 0 || mentionsTTL(words) || slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, "SET") }), field+".ttl",
 		"goes with SET only; in other commands put __ttl__ (seconds) or __pttl__ (milliseconds) where it belongs")
-	c.that(len(one.TTL) > 0 || !mentionsTTL(words), field+".ttl", "is missing, but the command has __ttl__ or __pttl__; give a list such as [{after: 1h}]")
+	k.that(len(c.TTL) > 0 || !mentionsTTL(words), field+".ttl", "is missing, but the command has __ttl__ or __pttl__; give a list such as [{after: 1h}]")
 }
 
 func (k *Keys) validate(c *check, u *uses, misses bool) {
@@ -269,7 +269,7 @@ func (k *Keys) validate(c *check, u *uses, misses bool) {
 	c.that(!u.index || last < maxIndex, "keys.count", "%d is the last number%s, more than the 12 digits of __rand_int__ can say; use __key__", last, beyond)
 	if k.Length != nil {
 		c.that(k.Digits == 0, "keys.digits", "cannot be with keys.length; leave one out")
-		k.Length.validate(c, "keys.length", maxKey, true)
+		k.Length.validate(c, "keys.length", maxKey)
 	}
 	k.Dist.validate(c, "keys.dist", k.Count)
 }
@@ -310,13 +310,13 @@ func suggest[T ~string](got string, known []T) string {
 	return ""
 }
 
-func (v *Values) validate(c *check, used bool) {
+func (v *Values) validate(c *check) {
 	c.that(v.Max >= 0 && v.Max <= protocolMax, "values.max", "%d bytes are out of bounds; give 1 to %d, which is the protocol's limit", v.Max, protocolMax)
 	c.share(v.Compressible, "values.compressible")
-	v.Size.validate(c, "values.size", v.limit(), used)
+	v.Size.validate(c, "values.size", v.limit())
 }
 
-func (z *Size) validate(c *check, field string, limit int64, used bool) {
+func (z *Size) validate(c *check, field string, limit int64) {
 	kinds := []SizeKind{"", Fixed, Range, List, Quantiles, GPareto, GEV, LogNormal, Mix}
 	c.that(slices.Contains(kinds, z.Kind), field+".kind", "%q is unknown%s; give fixed, range, list, quantiles, gpareto, gev, lognormal or mix", z.Kind, suggest(string(z.Kind), kinds))
 	fixed := z.Kind == "" || z.Kind == Fixed
@@ -329,8 +329,8 @@ func (z *Size) validate(c *check, field string, limit int64, used bool) {
 	c.that(z.Location == 0 && z.Scale == 0 && z.Shape == 0 || extreme, field+".location", "scale and shape are gpareto's and gev's alone")
 	c.that(z.Mu == 0 && z.Sigma == 0 || z.Kind == LogNormal, field+".mu", "and sigma are lognormal's alone")
 	c.that(len(z.Parts) == 0 || z.Kind == Mix, field+".parts", "are mix's alone")
-	c.bytes(z.Min, 0, limit, field+".min")
-	c.bytes(z.Max, 0, limit, field+".max")
+	c.bytes(z.Min, limit, field+".min")
+	c.bytes(z.Max, limit, field+".max")
 	c.that(z.Max == 0 || z.Min <= z.Max, field+".min", "%d is more than max, %d", z.Min, z.Max)
 	switch z.Kind {
 	case Range:
@@ -352,10 +352,10 @@ func (z *Size) validate(c *check, field string, limit int64, used bool) {
 			f := fmt.Sprintf("%s.parts[%d]", field, i)
 			c.finite(z.Parts[i].Weight, math.SmallestNonzeroFloat64, 1e12, f+".weight")
 			c.that(z.Parts[i].Size.Kind != Mix, f+".size.kind", "a part of a mix cannot be a mix; list its parts here")
-			z.Parts[i].Size.validate(c, f+".size", limit, used)
+			z.Parts[i].Size.validate(c, f+".size", limit)
 		}
 	default:
-		c.bytes(z.Bytes, 0, limit, field+".bytes")
+		c.bytes(z.Bytes, limit, field+".bytes")
 	}
 }
 
@@ -363,7 +363,7 @@ func (z *Size) validateList(c *check, field string, limit int64) {
 	c.that(len(z.List) > 0 && len(z.List) <= maxEntries, field+".list", "has %d entries; give 1 to %d", len(z.List), maxEntries)
 	for i, e := range z.List {
 		f := fmt.Sprintf("%s.list[%d]", field, i)
-		c.bytes(e.Bytes, 0, limit, f+".bytes")
+		c.bytes(e.Bytes, limit, f+".bytes")
 		c.finite(e.Weight, math.SmallestNonzeroFloat64, 1e12, f+".weight")
 	}
 }
@@ -375,7 +375,7 @@ func (z *Size) validateQuantiles(c *check, field string, limit int64) {
 		f := fmt.Sprintf("%s.quantiles[%d]", field, i)
 		c.that(q.P > before.P && q.P <= 1, f+".p", "%v is out of order; give shares that rise from 0 to 1", q.P)
 		c.that(q.Bytes >= before.Bytes, f+".bytes", "%d is less than the entry before", q.Bytes)
-		c.bytes(q.Bytes, 0, limit, f+".bytes")
+		c.bytes(q.Bytes, limit, f+".bytes")
 		before = q
 	}
 }

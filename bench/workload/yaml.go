@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/goccy/go-yaml"
 )
@@ -27,6 +28,9 @@ func Parse(r io.Reader) (*Workload, error) {
 			err = errors.New("is empty")
 		}
 		return nil, fmt.Errorf("the workload: %w", err)
+	}
+	if reflect.ValueOf(*w).IsZero() { // comments alone, too
+		return nil, errors.New("the workload: is empty; give at least its commands, such as commands: [{command: GET __key__}]")
 	}
 	if err := w.Validate(); err != nil {
 		return nil, fmt.Errorf("the workload: %w", err)
