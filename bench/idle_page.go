@@ -103,8 +103,14 @@ func (r *IdleResult) figures() []report.Figure {
 func (r *IdleResult) openingSection() report.Section {
 	t := report.Table{
 		Columns: []report.Column{
-			{Name: "open"}, {Name: "opened", Unit: "1/s"}, {Name: "clients", Unit: "MiB"}, {Name: "used", Unit: "MiB"},
-			{Name: "process", Unit: "MiB"}, {Name: "each", Unit: "B"}, {Name: "PING p50", Unit: "µs"}, {Name: "p99", Unit: "µs"},
+			{Name: "open"},
+			{Name: "opened", Unit: "1/s"},
+			{Name: "clients", Unit: "MiB"},
+			{Name: "used", Unit: "MiB"},
+			{Name: "process", Unit: "MiB"},
+			{Name: "each", Unit: "B"},
+			{Name: "PING p50", Unit: "µs"},
+			{Name: "p99", Unit: "µs"},
 		},
 		Caption: "Memory is the server's: what it counts as its clients', all it uses, and all its process has; " +
 			"each: the growth of all it uses, over the connections. Buffers that are still fresh are in it; they shrink at rest.",

@@ -61,7 +61,7 @@ func TestIdleDoesNotFit(t *testing.T) {
 	o.Progress = func(e bench.Event) {
 		if e.Phase == "at rest, without them" && e.Elapsed == 0 {
 			for range 20 {
-				conn, err := net.Dial("tcp", s.Addr())
+				conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr())
 				if err != nil {
 					t.Error(err)
 					return

@@ -86,15 +86,20 @@ func (r *LayersResult) loginAdvice() string {
 	if row == nil || row.Extra == nil || row.Rate == nil {
 		return ""
 	}
-	switch slower := !row.Rate.holds(1); {
-	case slower:
+	switch {
+	case !row.Rate.holds(1):
 		return fmt.Sprintf(" With a password commands ran at %s of the rate, which a password does not explain: repeat it on a quieter machine.", report.Percent(row.Rate.Median))
+	case row.Rate.Low < nearlyAll:
+		return " These rounds are too uneven to say whether a password slows commands: take more, or a quieter machine."
 	case row.Extra.Low > 0:
 		return fmt.Sprintf(" A password does not slow commands; it slows opening, by %s.", report.Micros(row.Extra.Median))
 	default:
 		return " A password slows neither opening nor commands, as far as these rounds tell."
 	}
 }
+
+// nearlyAll of a rate is the same, if the interval of the ratio ends above it.
+const nearlyAll = 0.95
 
 // tlsAdvice says what TLS costs and what resuming saves.
 func (r *LayersResult) tlsAdvice() string {
@@ -125,6 +130,8 @@ func (r *LayersResult) verdict(row *LayersRow) string {
 	switch rate := row.Rate; {
 	case row.Layer.resumed() && row.Resumed == 0:
 		return opens + ", for the server resumed no session."
+	case rate.holds(1) && rate.Low < nearlyAll:
+		return opens + fmt.Sprintf("; whether it slows commands these rounds do not tell (%s to %s of the rate).", report.Percent(rate.Low), report.Percent(rate.High))
 	case rate.holds(1):
 		return opens + ", commands are not slowed."
 	case rate.Median < 1:
@@ -164,8 +171,14 @@ func (r *LayersResult) connectSection() report.Section {
 	bars := report.Bars{Title: "Median time to open a connection", Caption: "Shorter is better."}
 	t := report.Table{
 		Columns: []report.Column{
-			{Name: "layer", Text: true}, {Name: "p50", Unit: "µs"}, {Name: "p99", Unit: "µs"}, {Name: "TCP", Unit: "µs"}, {Name: "TLS", Unit: "µs"},
-			{Name: "handshake", Unit: "µs"}, {Name: "server CPU", Unit: "µs"}, {Name: "longer by", Unit: "µs"},
+			{Name: "layer", Text: true},
+			{Name: "p50", Unit: "µs"},
+			{Name: "p99", Unit: "µs"},
+			{Name: "TCP", Unit: "µs"},
+			{Name: "TLS", Unit: "µs"},
+			{Name: "handshake", Unit: "µs"},
+			{Name: "server CPU", Unit: "µs"},
+			{Name: "longer by", Unit: "µs"},
 		},
 		Caption: "TCP, TLS and Redis's handshake (logging in included) are medians. Longer by: the median over rounds, with its 95 % interval.",
 	}
@@ -188,8 +201,13 @@ func (r *LayersResult) connectSection() report.Section {
 func (r *LayersResult) commandSection() report.Section {
 	t := report.Table{
 		Columns: []report.Column{
-			{Name: "layer", Text: true}, {Name: "rate", Unit: "1/s"}, {Name: "p50", Unit: "µs"}, {Name: "p99", Unit: "µs"},
-			{Name: "server CPU", Unit: "µs"}, {Name: "own CPU", Unit: "µs"}, {Name: "rate, of the first", Unit: "×"},
+			{Name: "layer", Text: true},
+			{Name: "rate", Unit: "1/s"},
+			{Name: "p50", Unit: "µs"},
+			{Name: "p99", Unit: "µs"},
+			{Name: "server CPU", Unit: "µs"},
+			{Name: "own CPU", Unit: "µs"},
+			{Name: "rate, of the first", Unit: "×"},
 		},
 		Caption: fmt.Sprintf("One caller over one connection, SET and GET by turns, values of %s. CPU times are for each command; own: this process's. A resumed session runs its commands as a full one does.",
 			report.Bytes(int64(r.Params.ValueSize))),

@@ -24,7 +24,7 @@ func (r *SlowReadersResult) Page() report.Page {
 		phase := &r.Phases[i]
 		p.Figures = append(p.Figures, report.Figure{
 			Label: "the server's memory grew by, " + phase.name(), Value: report.Bytes(phase.UsedGrowth),
-			Note: fmt.Sprintf("%s lost", report.Plural(phase.Lost, "reader", "readers")),
+			Note: report.Plural(phase.Lost, "reader", "readers") + " lost",
 		})
 	}
 	if len(r.Phases) > 0 {
@@ -108,15 +108,25 @@ func (r *SlowReadersResult) adviceWithout(p *SlowReadersPhase) string {
 func (r *SlowReadersResult) summarySection() report.Section {
 	memory := report.Table{
 		Columns: []report.Column{
-			{Name: "phase", Text: true}, {Name: "growth", Unit: "MiB"}, {Name: "clients", Unit: "MiB"}, {Name: "longest output", Unit: "MiB"},
-			{Name: "evicted"}, {Name: "lost"}, {Name: "given back", Unit: "ms"},
+			{Name: "phase", Text: true},
+			{Name: "growth", Unit: "MiB"},
+			{Name: "clients", Unit: "MiB"},
+			{Name: "longest output", Unit: "MiB"},
+			{Name: "evicted"},
+			{Name: "lost"},
+			{Name: "given back", Unit: "ms"},
 		},
 		Caption: "growth: of all memory the server uses; clients: what it counts as theirs; evicted: its own count; lost: readers without a connection.",
 	}
 	pings := report.Table{
 		Columns: []report.Column{
-			{Name: "PING", Text: true}, {Name: "before p50", Unit: "µs"}, {Name: "p99", Unit: "µs"},
-			{Name: "beside p50", Unit: "µs"}, {Name: "p99", Unit: "µs"}, {Name: "longest", Unit: "µs"}, {Name: "errors"},
+			{Name: "PING", Text: true},
+			{Name: "before p50", Unit: "µs"},
+			{Name: "p99", Unit: "µs"},
+			{Name: "beside p50", Unit: "µs"},
+			{Name: "p99", Unit: "µs"},
+			{Name: "longest", Unit: "µs"},
+			{Name: "errors"},
 		},
 	}
 	for i := range r.Phases {

@@ -3,6 +3,7 @@ package bench_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -66,7 +67,7 @@ func TestSlowReadersGivenServer(t *testing.T) {
 	if err != nil || len(r.Phases) != 2 || *r.Phases[0].LimitBytes != 0 || r.Phases[1].Lost == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if got, err := s.Do(t.Context(), "CONFIG", "GET", "maxmemory-clients"); err != nil || got.([]any)[1] != "1073741824" {
+	if got, err := s.Do(t.Context(), "CONFIG", "GET", "maxmemory-clients"); err != nil || fmt.Sprint(got) != "[maxmemory-clients 1073741824]" {
 		t.Errorf("the server's own limit is now %v, %v", got, err)
 	}
 	noKeys(t, s)
@@ -88,7 +89,7 @@ func TestSlowReadersCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r == nil || !r.Interrupted || len(r.Phases) != 1 || len(r.Phases[0].Points) == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if got, err := s.Do(t.Context(), "CONFIG", "GET", "maxmemory-clients"); err != nil || got.([]any)[1] != "0" {
+	if got, err := s.Do(t.Context(), "CONFIG", "GET", "maxmemory-clients"); err != nil || fmt.Sprint(got) != "[maxmemory-clients 0]" {
 		t.Errorf("the server's own limit is now %v, %v", got, err)
 	}
 	noKeys(t, s)

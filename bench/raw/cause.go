@@ -26,14 +26,14 @@ var (
 	errUnasked    = errors.New("a reply that no request asked for")
 )
 
-// count adds n to a code in a map that stays bounded. It does not allocate for a code
+// count adds one to a code in a map that stays bounded. It does not allocate for a code
 // that is there already.
-func count(m map[string]int64, code []byte, n int64) {
+func count(m map[string]int64, code []byte) {
 	if _, known := m[string(code)]; !known && len(m) >= maxCodes {
-		m[otherCode] += n
+		m[otherCode]++
 		return
 	}
-	m[string(code)] += n
+	m[string(code)]++
 }
 
 // codeOf is the first word of an error's text, where that is a code in capitals as all of the

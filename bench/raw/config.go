@@ -2,7 +2,6 @@ package raw
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -184,5 +183,3 @@ func (e *GoneError) Error() string {
 
 // Unwrap gives the cause.
 func (e *GoneError) Unwrap() error { return e.Last }
-
-var errStopped = errors.New("the run has ended")

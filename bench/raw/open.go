@@ -146,8 +146,7 @@ func (r *run) openAll(ctx context.Context) ([]opened, error) {
 	for _, o := range conns {
 		_ = o.conn.Close()
 	}
-	var refused *HelloError
-	if errors.As(first, &refused) {
+	if _, refused := errors.AsType[*HelloError](first); refused {
 		return nil, fmt.Errorf("raw: %w", first)
 	}
 	return nil, &OpenError{Opened: len(conns), Wanted: r.cfg.Conns, Err: first}

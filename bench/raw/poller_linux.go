@@ -40,14 +40,14 @@ func newPoller() (p *poller, err error) {
 	if p.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, err
 	}
-	if err = p.add(p.event, wakeIndex, 0, unix.EPOLLIN); err != nil {
+	if err = p.add(p.event, wakeIndex, 0); err != nil {
 		return nil, err
 	}
 	if _, errno := p.pwait2(0); errno == unix.ENOSYS || errno == unix.EPERM { // a sandbox refuses with EPERM
 		if p.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK); err != nil {
 			return nil, err
 		}
-		if err = p.add(p.timer, wakeIndex, 0, unix.EPOLLIN); err != nil {
+		if err = p.add(p.timer, wakeIndex, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -70,9 +70,9 @@ func (p *poller) name() string {
 	return "epoll_pwait2"
 }
 
-// add watches a descriptor. Its events carry the index and the generation.
-func (p *poller) add(fd int, index, generation int32, events uint32) error {
-	return unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: index, Pad: generation})
+// add watches for what can be read. The events carry the index and the generation.
+func (p *poller) add(fd int, index, generation int32) error {
+	return unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: index, Pad: generation})
 }
 
 // change changes what a descriptor is watched for.
@@ -132,10 +132,10 @@ func (p *poller) pwait2(d time.Duration) (uintptr, unix.Errno) {
 }
 
 func counted(n uintptr, errno unix.Errno) (int, error) {
-	switch {
-	case errno == 0:
+	switch errno {
+	case 0:
 		return int(n), nil //nolint:gosec // at most eventBatch
-	case errno == unix.EINTR:
+	case unix.EINTR:
 		return 0, nil
 	default:
 		return 0, errors.Join(errors.New("epoll"), errno)

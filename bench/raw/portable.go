@@ -140,7 +140,7 @@ func (e *portable) fill(l *line, onPurpose bool) (began int64) {
 		r.missed(err)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		count(e.w.live.Failures, []byte(dialLossOf(err)), 1)
+		count(e.w.live.Failures, []byte(dialLossOf(err)))
 	}
 	var o opened
 	var err error

@@ -89,7 +89,7 @@ func (e *reactor) adopt(s *socket, o opened) error {
 	}
 	s.fd, s.connecting = fd, false
 	s.generation++
-	if err := e.poll.add(fd, s.index, s.generation, unix.EPOLLIN); err != nil {
+	if err := e.poll.add(fd, s.index, s.generation); err != nil {
 		_ = unix.Close(fd)
 		s.fd = -1
 		return err

@@ -123,7 +123,7 @@ func (e *reactor) reopen(s *socket) bool {
 	fd, err := e.peer.connect()
 	if err == nil {
 		s.generation++
-		if err = e.poll.add(fd, s.index, s.generation, unix.EPOLLIN); err != nil {
+		if err = e.poll.add(fd, s.index, s.generation); err != nil {
 			_ = unix.Close(fd)
 		}
 	}
@@ -187,13 +187,13 @@ func (e *reactor) open() {
 	w := e.w
 	for _, m := range inbox {
 		if m.missed != nil {
-			count(w.live.Failures, []byte(dialLossOf(m.missed)), 1)
+			count(w.live.Failures, []byte(dialLossOf(m.missed)))
 			continue
 		}
 		s := m.socket
 		s.dialing = false
 		if err := e.adopt(s, m.opened); err != nil {
-			count(w.live.Failures, []byte(dialLossOf(err)), 1)
+			count(w.live.Failures, []byte(dialLossOf(err)))
 			e.redial(s)
 			continue
 		}

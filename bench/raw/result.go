@@ -1,7 +1,6 @@
 package raw
 
 import (
-	"maps"
 	"time"
 
 	"github.com/evenkeel-go/evenkeel/bench/hist"
@@ -135,19 +134,6 @@ func add(to, from map[string]int64) {
 	for name, n := range from {
 		to[name] += n
 	}
-}
-
-// clone copies c with its histograms.
-func (c *Counts) clone() *Counts {
-	d := *c
-	d.Classes = make([]ClassResult, len(c.Classes))
-	for i, r := range c.Classes {
-		r.Service, r.Response = r.Service.Clone(), r.Response.Clone()
-		d.Classes[i] = r
-	}
-	d.Errors, d.Failures = maps.Clone(c.Errors), maps.Clone(c.Failures)
-	d.Connect, d.Busy, d.Late = c.Connect.Clone(), c.Busy.Clone(), c.Late.Clone()
-	return &d
 }
 
 // Interval is a snapshot: what was counted since the one before.

@@ -3,13 +3,11 @@ package raw
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -38,7 +36,7 @@ type fake struct {
 
 func startFake(t *testing.T, answer func(conn, n int, args []string) ([]byte, bool)) *fake {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,13 +185,8 @@ func config(f *fake) Config {
 	}
 }
 
-// both runs a test with each engine.
-func both(t *testing.T, test func(t *testing.T, portable bool)) {
-	t.Helper()
-	for _, engine := range []string{"native", "portable"} {
-		t.Run(engine, func(t *testing.T) { test(t, engine == "portable") })
-	}
-}
+// engines are both of them, by what Config.Portable is for each.
+var engines = map[string]bool{"native": false, "portable": true}
 
 // mustRun runs and checks what holds of every run.
 func mustRun(t *testing.T, cfg Config) *Result {
@@ -239,22 +232,6 @@ func checkResult(t *testing.T, r *Result) {
 		}
 	}
 }
-
-// within fails a test whose run does not end.
-func within(t *testing.T, limit time.Duration, f func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() { defer close(done); f() }()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-		t.Fatalf("not done after %v", limit)
-	}
-}
-
-func isCode(err error, target any) bool { return errors.As(err, target) }
 
 var crlf = []byte("\r\n")
 

@@ -79,19 +79,15 @@ func glance(head []byte) (o outcome, text []byte) {
 	case '-':
 		return errorReply, firstLine(head[1:])
 	case '!':
-		if end := bytes.IndexByte(head, '\n'); end > 0 {
-			return errorReply, firstLine(head[end+1:])
-		}
-		return errorReply, nil
+		_, text, _ := bytes.Cut(head, []byte("\r\n"))
+		return errorReply, firstLine(text)
 	}
 	return okReply, nil
 }
 
 func firstLine(b []byte) []byte {
-	if end := bytes.IndexByte(b, '\r'); end >= 0 {
-		return b[:end]
-	}
-	return b
+	line, _, _ := bytes.Cut(b, []byte{'\r'})
+	return line
 }
 
 func classify(v *resp.Value) (o outcome, text []byte) {

@@ -373,7 +373,7 @@ func (w *worker) failed(c *window, code []byte, now int64) {
 		return
 	}
 	w.live.Classes[class].Errors++
-	count(w.live.Errors, code, 1)
+	count(w.live.Errors, code)
 }
 
 // before reports whether a group belongs to the warm-up, and that is over.
@@ -404,7 +404,7 @@ func (w *worker) lose(c *window, err error, now int64) {
 	for c.inflight > 0 {
 		w.failed(c, cause, now)
 	}
-	count(w.live.Failures, cause, 1)
+	count(w.live.Failures, cause)
 	w.live.Lost++
 	c.reset()
 }
@@ -415,7 +415,7 @@ func (w *worker) loseDial(c *window, err error, now int64) {
 	for c.inflight > 0 {
 		w.failed(c, cause, now)
 	}
-	count(w.live.Failures, cause, 1)
+	count(w.live.Failures, cause)
 	c.reset()
 }
 
