@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -178,8 +177,6 @@ func (j *journal) end(r *RunResult) error {
 	return errors.Join(err, j.f.Close())
 }
 
-func ofSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
 func journalIntervalOf(i *raw.Interval, t time.Duration) *journalInterval {
 	out := &journalInterval{
 		T: t.Seconds(), LengthS: i.Elapsed.Seconds(), Conns: i.Open, Overdue: i.Backlog, Errors: i.Errors, Failures: i.Failures,
@@ -354,60 +351,4 @@ func (h *history) finish() {
 		r.Interrupted = true
 		r.Verdict = RunVerdict{Reason: "the run's end is not in its journal, and the CPU of the generator neither", Workers: []RunWorker{}}
 	}
-}
-
-// ReadRun reads a saved run: the JSON document of a [RunResult], or a journal, also one
-// that ends in the middle.
-func ReadRun(data io.Reader) (*RunResult, error) {
-	in := bufio.NewReaderSize(data, 1<<20)
-	head, err := in.Peek(len(JournalSchema) + 20)
-	if len(head) == 0 {
-		return nil, errors.Join(errors.New("it is empty"), ignoreEOF(err))
-	}
-	if bytes.Contains(head, []byte(JournalSchema)) {
-		h, err := readJournal(in)
-		if err != nil {
-			return nil, err
-		}
-		return h.result, nil
-	}
-	var r RunResult
-	if err := json.NewDecoder(io.LimitReader(in, maxResult)).Decode(&r); err != nil {
-		return nil, fmt.Errorf("it is no saved run: %w", err)
-	}
-	return &r, r.check()
-}
-
-// maxResult is more than any result takes, in bytes.
-const maxResult = 1 << 30
-
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-// check refuses a document that was cut or edited so that it cannot be shown.
-func (r *RunResult) check() error {
-	if r.Schema != RunSchema {
-		return fmt.Errorf("its schema is %q, and only %s can be read", r.Schema, RunSchema)
-	}
-	open := r.Loop == LoopOpen
-	classes := append([]RunClass{r.Total}, r.Classes...)
-	for i := range classes {
-		c := &classes[i]
-		if !c.Service.whole() || open != (c.Response != nil) || open && !c.Response.whole() {
-			return fmt.Errorf("the times of %q are missing or damaged", c.Name)
-		}
-	}
-	if open && (!r.Busy.whole() || !r.Late.whole()) {
-		return errors.New("the lags are missing or damaged")
-	}
-	return nil
-}
-
-// whole reports whether a reader finds in t what newRunTimes puts there.
-func (t *RunTimes) whole() bool {
-	return t != nil && t.Histogram != nil && t.Histogram.Count() == t.Count
 }

@@ -287,6 +287,7 @@ func NewRunResult(env Environment, o RunOptions) *RunResult {
 	}
 	if o.Rate > 0 {
 		r.Loop = LoopOpen
+		r.Busy, r.Late = newRunTimes(hist.New()), newRunTimes(hist.New())
 	}
 	r.total(nil)
 	if o.Scale != nil {

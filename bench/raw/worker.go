@@ -69,7 +69,7 @@ func newWorker(r *run, id int) *worker {
 
 // measure begins the measured part.
 func (w *worker) measure(from int64) {
-	w.measuring, w.from = true, from
+	w.measuring, w.from, w.sent = true, from, 0
 	if total := w.run.cfg.Requests; total > 0 {
 		workers := int64(w.run.cfg.Workers)
 		w.left = total / workers

@@ -21,6 +21,7 @@ func (s *session) benchCommand() *cobra.Command {
 	if s.Experiments.Run != nil {
 		cmd.AddCommand(s.runCommand(), s.presetsCommand())
 	}
+	cmd.AddCommand(s.reportCommand())
 	if s.Experiments.Churn != nil {
 		cmd.AddCommand(s.churnCommand())
 	}

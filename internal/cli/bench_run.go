@@ -111,10 +111,12 @@ func (s *session) runCommand() *cobra.Command {
 	fs.Int64Var(&o.PreloadFrom, "preload-from", 0, "go on with a preload that was interrupted after so many keys")
 	fs.BoolVar(&o.Keep, "keep", false, "leave the keys in the server at the end")
 	fs.DurationVar(&o.Interval, "interval", o.Interval, "length of one point of the time series")
+	fs.StringVar(&o.Journal, "journal", "", "append each interval to `FILE` as it ends: a crash loses no more than the last")
+	fs.BoolVar(&o.Resume, "resume", false, "go on with the run of --journal that a crash or an interrupt ended")
 	fs.Int64Var(&maxErrors, "max-errors", 0, "failed requests up to which the exit code is 0")
 	fs.BoolVar(&o.Portable, "portable", false, "use the engine that runs on every system, also where there is a faster one")
 	fs.BoolVar(&o.Disturb, "disturb", false, "load a given server even if it is busy, a replica, near a limit, or has other keys")
 	server.register(fs)
-	out.register(fs)
+	out.registerRun(fs)
 	return cmd
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"sync/atomic"
+
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -14,8 +16,9 @@ import (
 type progress struct {
 	s       *session
 	events  chan bench.Event
-	closing chan struct{} // closed by close
-	drawn   chan struct{} // closed when the goroutine has ended
+	closing chan struct{}          // closed by close
+	drawn   chan struct{}          // closed when the goroutine has ended
+	status  atomic.Pointer[string] // of the last event; read by the bar
 
 	// The goroutine's own.
 	screen *mpb.Progress // nil unless standard error is a terminal
@@ -107,6 +110,10 @@ func (p *progress) draw(e bench.Event) {
 		p.phase = e.Phase
 		p.begin(e)
 	}
+	if e.Status != "" {
+		status := " " + report.Line(e.Status)
+		p.status.Store(&status)
+	}
 	if p.bar != nil && e.Total > 0 {
 		p.bar.SetCurrent(min(e.Elapsed, e.Total).Milliseconds())
 	}
@@ -125,10 +132,16 @@ func (p *progress) begin(e bench.Event) {
 		return
 	}
 	p.end()
+	p.status.Store(nil)
 	p.bar = p.screen.AddBar(max(e.Total.Milliseconds(), 1),
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name(report.Line(e.Phase), decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Percentage()),
+		mpb.AppendDecorators(decor.Percentage(), decor.Any(func(decor.Statistics) string {
+			if status := p.status.Load(); status != nil {
+				return *status
+			}
+			return ""
+		})),
 	)
 }
 

@@ -23,11 +23,11 @@ type experiment[T any] struct {
 // run shows the plan, runs the experiment and shows its result, in part if the
 // run was cut short.
 func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[T]) error {
-	html, err := out.open()
+	f, err := out.open()
 	if err != nil {
 		return err
 	}
-	defer html.discard()
+	defer f.discard()
 	if !out.quiet {
 		s.say("what will run:")
 		for line := range e.plan.Lines() {
@@ -38,16 +38,16 @@ func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[
 	unwatch := context.AfterFunc(ctx, func() {
 		p.event(bench.Event{Note: "interrupted: cleaning up; once more to stop at once"})
 	})
-	result, err := e.measure(ctx, p.event)
+	found, err := e.measure(ctx, p.event)
 	unwatch()
 	p.close()
 
-	if result != nil {
-		if err := s.show(out, html, result, e.page(result)); err != nil {
+	if found != nil {
+		if err := s.show(out, f, result{found, e.page(found)}); err != nil {
 			return failed(err)
 		}
 		if e.notes != nil {
-			for _, note := range e.notes(result) {
+			for _, note := range e.notes(found) {
 				s.say("note: " + note)
 			}
 		}
@@ -58,34 +58,11 @@ func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[
 	case err != nil:
 		return failed(err)
 	}
-	if e.missed == nil || result == nil {
+	if e.missed == nil || found == nil {
 		return nil
 	}
-	if missed := e.missed(result); len(missed) > 0 {
+	if missed := e.missed(found); len(missed) > 0 {
 		return &failure{ExitFindings, fmt.Errorf("missed: %s", report.List(missed))}
-	}
-	return nil
-}
-
-// show writes the result in the forms that were asked for.
-func (s *session) show(out *outputFlags, html *htmlFile, doc any, page report.Page) error {
-	var err error
-	if out.json {
-		err = report.WriteJSON(s.Stdout, doc)
-	} else {
-		err = report.WriteText(s.Stdout, page, terminalWidth(s.Stdout))
-	}
-	if err != nil {
-		return fmt.Errorf("the result could not be written: %w", err)
-	}
-	if html == nil {
-		return nil
-	}
-	if err := html.write(page); err != nil {
-		return err
-	}
-	if !out.quiet {
-		s.say("the page is in " + out.html)
 	}
 	return nil
 }
