@@ -3,6 +3,7 @@ package evenkeel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,7 @@ type Client struct {
 
 	retryBudget *governor.RetryBudget
 	stalled     stalledConns
+	dialing     atomic.Pointer[dialPhase]
 
 	retries     atomic.Uint64
 	stalls      atomic.Uint64
@@ -182,9 +184,41 @@ func (c *Client) connEvent(e ConnEvent) {
 	}
 }
 
+// dialPhase is how far the last dial has come.
+type dialPhase struct {
+	name  string
+	since time.Time
+}
+
+// slowPhase is when a phase of a dial is worth a word: what is well takes a few round trips.
+const slowPhase = 200 * time.Millisecond
+
+// dialWaits says what a dial that is under way waits for; nil while there is nothing to say.
+func (c *Client) dialWaits() error {
+	phase := c.dialing.Load()
+	if phase == nil {
+		return nil
+	}
+	waited := time.Since(phase.since)
+	if waited < slowPhase {
+		return nil
+	}
+	var what string
+	switch phase.name {
+	case wire.PhaseTLS:
+		what = "the TLS handshake: is this a plain port, or is the server frozen?"
+	case wire.PhaseHandshake:
+		what = "the server's first reply: is it frozen, busy, or no Redis?"
+	default:
+		what = "the host to accept it: wrong address, a firewall, or a full accept queue"
+	}
+	return fmt.Errorf("none yet, but a dial has waited %v for %s", waited.Round(time.Millisecond), what)
+}
+
 // dial opens a conn for a lane. The pool calls it, when the governor allows.
 func (c *Client) dial(ctx context.Context, lane Lane) (*wire.Conn, error) {
 	w := wireConfig(&c.cfg)
+	w.OnPhase = func(phase string) { c.dialing.Store(&dialPhase{name: phase, since: time.Now()}) }
 	w.Conn.OnStall = func(conn *wire.Conn) { c.stallChanged(conn, lane) }
 	w.Conn.OnClose = func(conn *wire.Conn, err error) {
 		c.stalled.remove(conn)

@@ -194,6 +194,9 @@ func (c *Client) lanePool(lane Lane) (*pool.Pool[*wire.Conn], error) {
 // explainAcquire names the setting that limits a lane when the lane was full.
 func (c *Client) explainAcquire(lane Lane, err error) error {
 	e, ok := errors.AsType[*pool.AcquireError](err)
+	if ok && e.Cause == nil && e.Stat.Dialing > 0 {
+		e.Cause = c.dialWaits()
+	}
 	switch {
 	case !ok || !errors.Is(err, ErrAcquireTimeout):
 		return err

@@ -95,6 +95,16 @@ func (l *sharedLane) replied(conn *wire.Conn) {
 	}
 }
 
+// waitedFor is the error of a fill, which may have begun before a caller came, as that caller's own.
+func waitedFor(err error, waited time.Duration) error {
+	if e, ok := err.(*pool.AcquireError); ok { //nolint:errorlint // as the pool returned it
+		own := *e
+		own.Waited = min(e.Waited, waited)
+		return &own
+	}
+	return err
+}
+
 // get is pick for a caller that can wait: for the first conn, or for one that works again.
 func (l *sharedLane) get(ctx context.Context, timeout time.Duration) (*wire.Conn, error) {
 	if conn := l.pick(); conn != nil {
@@ -111,7 +121,7 @@ func (l *sharedLane) get(ctx context.Context, timeout time.Duration) (*wire.Conn
 		select {
 		case <-f.done:
 			if f.err != nil {
-				return nil, f.err
+				return nil, waitedFor(f.err, time.Since(start))
 			}
 		case <-ctx.Done():
 			// More than "deadline exceeded": why was there no conn all that time?

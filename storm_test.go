@@ -200,6 +200,11 @@ func TestStormRefused(t *testing.T) {
 		s.dials.reset()
 		start := time.Now()
 		err := s.call(t.Context(), 0)
+		// A conn that was reset while idle is found dead by whoever takes it: at most as many calls as there were conns.
+		for tries := s.Stats().MaxConns; !errors.Is(err, evenkeel.ErrEndpointDown) && tries > 0; tries-- {
+			start = time.Now()
+			err = s.call(t.Context(), 0)
+		}
 		var acquire *evenkeel.Error
 		if !errors.Is(err, evenkeel.ErrEndpointDown) || !errors.As(err, &acquire) || acquire.MayHaveRun {
 			t.Errorf("%v lane: while the server refuses: %v", s.lane, err)

@@ -67,9 +67,16 @@ func (r *ChurnResult) lead() string {
 	return load + " " + compareChurn(before.Summary.NewPerSAfter2s, after.Summary.NewPerSAfter2s)
 }
 
+// tooShort is said of a run that tells nothing about what happens once the pool is filled.
+const tooShort = "The load was too short to say what happens once the pool is filled: give it 3 s or more (--duration)."
+
 // compareChurn says how overflow's rate of new connections stands to that of
 // closing the surplus.
-func compareChurn(before, after float64) string {
+func compareChurn(closing, keeping *float64) string {
+	if closing == nil || keeping == nil {
+		return tooShort
+	}
+	before, after := *closing, *keeping
 	rates := fmt.Sprintf("Once the pool was filled, closing the surplus opened %s new connections per second, keeping it as overflow %s",
 		report.Short(before), report.Short(after))
 	switch {
@@ -89,7 +96,7 @@ func (r *ChurnResult) figures() []report.Figure {
 	for _, m := range r.Modes {
 		out = append(out, report.Figure{
 			Label: string(m.Mode) + ": new connections",
-			Value: report.Short(m.Summary.NewPerSAfter2s) + "/s",
+			Value: perS(m.Summary.NewPerSAfter2s) + "/s",
 			Note:  fmt.Sprintf("after 2 s; at most %s open", report.Int(m.Summary.OpenMaxServer)),
 		})
 	}
@@ -134,8 +141,12 @@ func (r *ChurnResult) summarySection() report.Section {
 	}
 	for _, m := range r.Modes {
 		sum := m.Summary
+		late := "–"
+		if sum.NewPerSAfter2s != nil {
+			late = report.Fixed(*sum.NewPerSAfter2s, 1)
+		}
 		s.Tables[0].Rows = append(s.Tables[0].Rows, []string{
-			string(m.Mode), report.Fixed(sum.PingsPerS, 0), report.Int(sum.NewTotal), report.Fixed(sum.NewPerSAfter2s, 1),
+			string(m.Mode), report.Fixed(sum.PingsPerS, 0), report.Int(sum.NewTotal), late,
 			report.Int(sum.OpenMax), report.Int(sum.OpenMaxServer), report.Fixed(sum.P50Us, 0), report.Fixed(sum.P99Us, 0), report.Int(sum.Errors),
 		})
 	}
@@ -145,20 +156,28 @@ func (r *ChurnResult) summarySection() report.Section {
 	return s
 }
 
+// opened says how many connections the load took, by its rate where there is one.
+func (s *ChurnSummary) opened() string {
+	if s.NewPerSAfter2s == nil {
+		return report.Int(s.NewTotal) + " in all"
+	}
+	return report.Short(*s.NewPerSAfter2s) + " new ones per second after the first two seconds"
+}
+
 // meaning says in words what a mode's numbers say.
 func (r *ChurnResult) meaning(m *ChurnModeResult) string {
 	sum := m.Summary
 	var text string
 	switch m.Mode {
 	case ChurnCloseSurplus:
-		text = fmt.Sprintf("close-surplus opens a connection when none is idle and closes it when %d are: it opened %s per second after the first two seconds.",
-			r.Params.Size, report.Short(sum.NewPerSAfter2s))
-		if sum.NewPerSAfter2s >= 1 {
-			text += timeWait(sum.NewPerSAfter2s)
+		text = fmt.Sprintf("close-surplus opens a connection when none is idle and closes it when %d are: it opened %s.",
+			r.Params.Size, sum.opened())
+		if rate := sum.NewPerSAfter2s; rate != nil && *rate >= 1 {
+			text += timeWait(*rate)
 		}
 	case ChurnOverflow:
-		text = fmt.Sprintf("overflow keeps up to %s connections above %d and lets them go over %s: the server saw at most %s open, and %s new per second once they were there.",
-			report.Int(r.Params.Overflow), r.Params.Size, report.Micros(r.Params.OverflowDrainS*1e6), report.Int(sum.OpenMaxServer), report.Short(sum.NewPerSAfter2s))
+		text = fmt.Sprintf("overflow keeps up to %s connections above %d and lets them go over %s: the server saw at most %s open, and accepted %s.",
+			report.Int(r.Params.Overflow), r.Params.Size, report.Micros(r.Params.OverflowDrainS*1e6), report.Int(sum.OpenMaxServer), sum.opened())
 	case ChurnLimited:
 		text = fmt.Sprintf("limited opens %d at once beyond %d, then one per %s: after %s at most %s may be open, and %s were.",
 			r.Params.CreateBurst, r.Params.Size, report.Micros(r.Params.CreateIntervalMs*1000), report.Micros(m.length()*1e6),

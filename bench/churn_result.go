@@ -1,6 +1,10 @@
 package bench
 
-import "math"
+import (
+	"math"
+
+	"github.com/evenkeel-go/evenkeel/report"
+)
 
 // ChurnSchema names the JSON form of a [ChurnResult].
 const ChurnSchema = "evenkeel.bench.churn/v1"
@@ -70,8 +74,9 @@ type ChurnSummary struct {
 	// NewTotal is how many connections the server accepted during the load.
 	NewTotal int `json:"new_total"`
 	// NewPerSAfter2s is how many it accepted per second from 2 s on: the first
-	// seconds fill the pool in every mode. It is 0 for a shorter run.
-	NewPerSAfter2s float64 `json:"new_per_s_after_2s"`
+	// seconds fill the pool in every mode. It is null for a run of less than 2.5 s, which
+	// does not get there.
+	NewPerSAfter2s *float64 `json:"new_per_s_after_2s"`
 	// OpenMax is the most the client held, OpenMaxServer the most the server
 	// counted, closing ones included.
 	OpenMax       int `json:"open_max"`
@@ -137,10 +142,22 @@ func (m *ChurnModeResult) Summarise(pings *Latency, openMaxServer int, errors in
 	if last > 0 {
 		s.PingsPerS = float64(total) / last
 	}
-	if from := m.lateFrom(); last > from {
-		s.NewPerSAfter2s = float64(late) / (last - from)
+	if from := m.lateFrom(); last >= from+leastLate {
+		rate := float64(late) / (last - from)
+		s.NewPerSAfter2s = &rate
 	}
 	m.Summary = s
+}
+
+// leastLate is how long a rate must have been watched, in seconds.
+const leastLate = 0.45
+
+// perS is a rate, where there is one.
+func perS(rate *float64) string {
+	if rate == nil {
+		return "–"
+	}
+	return report.Short(*rate)
 }
 
 // lateFrom is where the first second that began at 2 s or after began.

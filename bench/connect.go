@@ -326,7 +326,10 @@ func (c *connectRun) layer(ctx context.Context, cfg evenkeel.Config, n int, add 
 		login = []any{"AUTH", cfg.Username, cfg.Password}
 	}
 	begin = time.Now()
-	if err := conn.Do(ctx, login...).Err(); err != nil {
+	switch err := conn.Do(ctx, login...).Err(); {
+	case evenkeel.ServerSaid(err): // it has no password, and HELLO took this one all the same
+		return nil
+	case err != nil:
 		return err
 	}
 	add(LayerAuth, time.Since(begin))

@@ -152,7 +152,11 @@ func (r *DemoResult) suggestFromChurn(c *ChurnResult, size int, add func(setting
 		add("Do, on the shared lane", "for most commands",
 			fmt.Sprintf("all but transactions and blocking commands; %s were served by %s", report.Plural(c.Params.Parallel, "caller", "callers"), report.Plural(shared.Summary.OpenMaxServer, "connection", "connections")))
 	}
-	if over == nil || before == nil || over.Summary.NewPerSAfter2s >= before.Summary.NewPerSAfter2s {
+	if over == nil || before == nil {
+		return
+	}
+	now, was := over.Summary.NewPerSAfter2s, before.Summary.NewPerSAfter2s
+	if now == nil || was == nil || *now >= *was {
 		return
 	}
 	if size == 0 {
@@ -160,7 +164,7 @@ func (r *DemoResult) suggestFromChurn(c *ChurnResult, size int, add func(setting
 	}
 	if overflow := over.Summary.OpenMaxServer - size; overflow > 0 {
 		add("Overflow", report.Int(overflow), fmt.Sprintf("for a burst like this one; new connections after 2 s fell from %s to %s per second",
-			report.Short(before.Summary.NewPerSAfter2s), report.Short(over.Summary.NewPerSAfter2s)))
+			report.Short(*was), report.Short(*now)))
 		add("MaxConns", report.Int(suggestedMaxConns(size, overflow)), fmt.Sprintf(
 			"the sum of the lanes: Size, Overflow, SharedConns %d and one for their probe, MaxBlocking %d; check it against the server's maxclients, divided by the number of your processes",
 			evenkeel.DefaultSharedConns, evenkeel.DefaultMaxBlocking))
@@ -240,7 +244,7 @@ func (r *DemoResult) figures() []report.Figure {
 	if r.Churn != nil {
 		for _, name := range []ChurnMode{ChurnCloseSurplus, ChurnOverflow} {
 			if m := r.Churn.mode(name); m != nil {
-				out = append(out, report.Figure{Label: "new connections, " + string(name), Value: report.Short(m.Summary.NewPerSAfter2s) + "/s", Note: "once the pool was filled"})
+				out = append(out, report.Figure{Label: "new connections, " + string(name), Value: perS(m.Summary.NewPerSAfter2s) + "/s", Note: "once the pool was filled"})
 			}
 		}
 	}

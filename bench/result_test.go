@@ -270,12 +270,12 @@ func TestChurnSummary(t *testing.T) {
 	if m.NewTotal != 652+592+532+472+412+352 {
 		t.Errorf("new_total %d", m.NewTotal)
 	}
-	if want := float64(532+472+412+352) / 4; m.NewPerSAfter2s != want {
+	if want := float64(532+472+412+352) / 4; m.NewPerSAfter2s == nil || *m.NewPerSAfter2s != want {
 		t.Errorf("new_per_s_after_2s %v, want %v", m.NewPerSAfter2s, want)
 	}
 	short := bench.ChurnModeResult{Seconds: []bench.ChurnSecond{{T: 1, New: 5}}}
 	short.Summarise(bench.NewLatency(), 1, 3)
-	if short.Summary.NewPerSAfter2s != 0 || short.Summary.Errors != 3 {
+	if short.Summary.NewPerSAfter2s != nil || short.Summary.Errors != 3 {
 		t.Errorf("a run of one second: %+v", short.Summary)
 	}
 }

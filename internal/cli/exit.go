@@ -2,16 +2,20 @@ package cli
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/bench"
 	"github.com/evenkeel-go/evenkeel/internal/typo"
 	"github.com/evenkeel-go/evenkeel/report"
@@ -54,13 +58,42 @@ func (s *session) exit(err error) int {
 	if o, ok := errors.AsType[*bench.OptionError](err); ok {
 		text = "--" + o.Error()
 	}
-	// A password of a letter or two is in every word; masking it would show it.
-	if len(s.secret) > 3 {
-		text = strings.ReplaceAll(text, s.secret, "***")
+	text = s.mask(text)
+	var cert *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, evenkeel.ErrAuth):
+		text += "; here a password comes from the URL, EVENKEEL_PASSWORD, REDISCLI_AUTH or --password-file"
+	case errors.As(err, &cert):
+		text += "; here these are --cacert and --sni"
 	}
 	// The client's errors name it themselves.
 	s.say("evenkeel: " + shorten(strings.TrimPrefix(text, "evenkeel: ")))
 	return code
+}
+
+// mask hides the password where it stands as a word of its own. One of a letter or two is in
+// every text; masking it would show it.
+func (s *session) mask(text string) string {
+	if len(s.secret) <= 3 {
+		return text
+	}
+	isWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, s.secret)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		last, _ := utf8.DecodeLastRuneInString(b.String())
+		next, _ := utf8.DecodeRuneInString(after)
+		if isWord(last) || isWord(next) {
+			b.WriteString(s.secret)
+		} else {
+			b.WriteString("***")
+		}
+		text = after
+	}
 }
 
 // say prints one line on standard error. There is nowhere to report that this

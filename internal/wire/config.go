@@ -35,5 +35,14 @@ type Config struct {
 	// Sequential sends each command of the handshake in a round trip of its own, as many clients do. For measuring only.
 	Sequential bool
 
+	// OnPhase, when set, hears of each phase of a dial as it begins.
+	OnPhase func(phase string)
+
 	Conn Options
+}
+
+func (c *Config) phase(name string) {
+	if c.OnPhase != nil {
+		c.OnPhase(name)
+	}
 }

@@ -43,6 +43,7 @@ func (e *DialError) Unwrap() error { return e.Cause }
 // trip. ctx bounds all of it and should have a deadline. The error is a *DialError.
 func Dial(ctx context.Context, cfg *Config) (*Conn, error) {
 	var t Timings
+	cfg.phase(PhaseConnect) // resolving is part of it for who waits
 	nc, err := connect(ctx, cfg, &t)
 	if err != nil {
 		return nil, err
@@ -54,6 +55,7 @@ func Dial(ctx context.Context, cfg *Config) (*Conn, error) {
 		}
 	}()
 	if cfg.TLS != nil {
+		cfg.phase(PhaseTLS)
 		start := time.Now()
 		tc, err := handshakeTLS(ctx, nc, tlsConfig(cfg))
 		t.TLS = time.Since(start)
@@ -63,6 +65,7 @@ func Dial(ctx context.Context, cfg *Config) (*Conn, error) {
 		t.Resumed = tc.ConnectionState().DidResume
 		nc = tc
 	}
+	cfg.phase(PhaseHandshake)
 	start := time.Now()
 	info, rest, err := greet(ctx, nc, cfg)
 	if err != nil {
@@ -228,7 +231,7 @@ func tlsError(cfg *Config, err error) error {
 	case errors.As(err, &header):
 		e.Hint = "the server does not speak TLS on this port: use a redis:// URL, or its TLS port"
 	case errors.As(err, &cert):
-		e.Hint = "give the server's CA with --cacert or Config.TLS.RootCAs, and its name with --sni if it differs from the host"
+		e.Hint = "give the server's CA in Config.TLS.RootCAs, and its name in Config.TLS.ServerName if it differs from the host"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		e.Hint = "no answer to the TLS hello: is this a plain port, or is the server frozen?"
 	case closedByPeer(err):

@@ -286,7 +286,7 @@ func newGreetError(command, line string) *GreetError {
 	case e.MaxClients():
 		e.Hint = "the server's maxclients is reached: raise it, or open fewer conns"
 	case strings.HasPrefix(line, "NOAUTH"):
-		e.Hint = "the server wants a password: give one in the URL, EVENKEEL_PASSWORD or Config.Password"
+		e.Hint = "the server wants a password: give one in the URL or in Config.Password"
 	case strings.HasPrefix(line, "WRONGPASS"), strings.HasPrefix(line, "ERR invalid password"):
 		e.Hint = "wrong user name or password, or the user is off"
 	case strings.HasPrefix(line, "ERR AUTH"), strings.HasPrefix(line, "ERR Client sent AUTH"):
