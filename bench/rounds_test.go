@@ -23,3 +23,32 @@ func TestIntervalOfAMedian(t *testing.T) {
 		t.Errorf("%+v of nothing", e)
 	}
 }
+
+// Endpoints are compared within each round, so that what slows all of a round slows no
+// endpoint against another.
+func TestZonesRank(t *testing.T) {
+	r := ZonesResult{Endpoints: []ZonesEndpoint{
+		{Pings: 8, PingP50Us: 3_500}, {Pings: 8, PingP50Us: 1_000}, {Pings: 8, PingP50Us: 1_001}, {Errors: 1}, {Pings: 1, PingP50Us: 2_000},
+	}}
+	var rounds [][]float64
+	for n := range 8 {
+		slow := float64(n*n) * 100
+		rounds = append(rounds, []float64{3_300 + slow, 900 + slow, 900 + slow + float64(n%2*2-1), 0, 0})
+	}
+	rounds[0][4] = 5_000
+	r.rank(rounds)
+	if r.Nearest == nil || *r.Nearest != 1 || len(r.Tied) != 2 || r.Tied[0] != 2 || r.Tied[1] != 4 {
+		t.Errorf("nearest %v, tied %v", r.Nearest, r.Tied)
+	}
+	for i, want := range []Distance{DistanceFar, DistanceNear, DistanceZone, DistanceUnknown, DistanceZone} {
+		if got := r.Endpoints[i].Distance; got != want {
+			t.Errorf("endpoint %d is %q, want %q", i, got, want)
+		}
+	}
+	if e := r.Endpoints[0].Farther; e == nil || e.Low != 2_400 || e.High != 2_400 || e.Rounds != 8 {
+		t.Errorf("%+v", e)
+	}
+	if r.Endpoints[1].Farther != nil || r.Endpoints[3].Farther != nil {
+		t.Error("the nearest, or one without an answer, is farther than the nearest")
+	}
+}

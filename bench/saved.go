@@ -31,6 +31,7 @@ var saved = map[string]func() Result{
 	MaxClientsSchema:  func() Result { return &MaxClientsResult{} },
 	SlowReadersSchema: func() Result { return &SlowReadersResult{} },
 	LayersSchema:      func() Result { return &LayersResult{} },
+	ZonesSchema:       func() Result { return &ZonesResult{} },
 	DepthSchema:       func() Result { return &DepthResult{} },
 	PoolSizeSchema:    func() Result { return &PoolSizeResult{} },
 	DemoSchema:        func() Result { return &DemoResult{} },

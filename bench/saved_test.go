@@ -22,7 +22,7 @@ func TestReadResult(t *testing.T) {
 		bench.NewChurnResult(env, bench.DefaultChurnOptions()), bench.NewConnectResult(env, bench.DefaultConnectOptions()),
 		bench.NewStormResult(env, bench.DefaultStormOptions()), bench.NewIdleResult(env, bench.DefaultIdleOptions()),
 		bench.NewMaxClientsResult(env, bench.DefaultMaxClientsOptions()), bench.NewSlowReadersResult(env, bench.DefaultSlowReadersOptions()),
-		bench.NewLayersResult(env, bench.DefaultLayersOptions()),
+		bench.NewLayersResult(env, bench.DefaultLayersOptions()), bench.NewZonesResult(env, bench.DefaultZonesOptions()),
 	} {
 		var doc, was, again bytes.Buffer
 		if err := report.WriteJSON(&doc, r); err != nil {

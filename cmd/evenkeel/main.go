@@ -30,6 +30,7 @@ func run() int {
 			MaxClients:    bench.MaxClients,
 			SlowReaders:   bench.SlowReaders,
 			Layers:        bench.Layers,
+			Zones:         bench.Zones,
 			Run:           bench.Run,
 			StartEmbedded: embedded.Start,
 		},

@@ -22,6 +22,7 @@ type Experiments struct {
 	MaxClients  func(context.Context, bench.MaxClientsOptions) (*bench.MaxClientsResult, error)
 	SlowReaders func(context.Context, bench.SlowReadersOptions) (*bench.SlowReadersResult, error)
 	Layers      func(context.Context, bench.LayersOptions) (*bench.LayersResult, error)
+	Zones       func(context.Context, bench.ZonesOptions) (*bench.ZonesResult, error)
 	Run         func(context.Context, bench.RunOptions) (*bench.RunResult, error)
 	// StartEmbedded starts the server that the demo uses where no real one is
 	// installed; nil if there is none.
@@ -56,8 +57,10 @@ func (a *App) Run(ctx context.Context, args []string) int {
 // session is one run of the App.
 type session struct {
 	*App
-	// secret is the password in use, to be kept out of messages.
-	secret string
+	// secrets are the passwords in use, to be kept out of messages.
+	secrets []string
+	// warned are the warnings that were said.
+	warned []string
 }
 
 const rootLong = `Evenkeel keeps connections to Redis and Valkey few, fast, bounded and visible,

@@ -43,6 +43,9 @@ func (s *session) benchCommand() *cobra.Command {
 	if s.Experiments.Layers != nil {
 		cmd.AddCommand(s.layersCommand())
 	}
+	if s.Experiments.Zones != nil {
+		cmd.AddCommand(s.zonesCommand())
+	}
 	return cmd
 }
 

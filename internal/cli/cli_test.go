@@ -29,6 +29,7 @@ type fake struct {
 	connect *bench.ConnectOptions
 	load    *bench.RunOptions
 	storm   *bench.StormOptions
+	zones   *bench.ZonesOptions
 
 	err    error  // returned beside the result
 	none   bool   // no result
@@ -94,6 +95,11 @@ func (f *fake) experiments() cli.Experiments {
 			_, err := f.run(ctx, o.Progress)
 			return bench.NewLayersResult(env(), o), err
 		},
+		Zones: func(ctx context.Context, o bench.ZonesOptions) (*bench.ZonesResult, error) {
+			f.zones = &o
+			_, err := f.run(ctx, o.Progress)
+			return bench.NewZonesResult(env(), o), err
+		},
 		Run: func(ctx context.Context, o bench.RunOptions) (*bench.RunResult, error) {
 			f.load = &o
 			_, err := f.run(ctx, o.Progress)
@@ -148,6 +154,7 @@ func TestHelpGolden(t *testing.T) {
 		"layers":       {"bench", "layers", "--help"},
 		"slow-readers": {"bench", "slow-readers", "--help"},
 		"maxclients":   {"bench", "maxclients", "--help"},
+		"zones":        {"bench", "zones", "--help"},
 		"run":          {"bench", "run", "--help"},
 		"presets":      {"bench", "presets", "--help"},
 		"version":      {"version", "--help"},

@@ -71,16 +71,24 @@ func (s *session) exit(err error) int {
 	return code
 }
 
-// mask hides the password where it stands as a word of its own. One of a letter or two is in
-// every text; masking it would show it.
+// mask hides the passwords in use.
 func (s *session) mask(text string) string {
-	if len(s.secret) <= 3 {
+	for _, secret := range s.secrets {
+		text = mask(text, secret)
+	}
+	return text
+}
+
+// mask hides a password where it stands as a word of its own. One of a letter or two is in
+// every text; masking it would show it.
+func mask(text, secret string) string {
+	if len(secret) <= 3 {
 		return text
 	}
 	isWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 	var b strings.Builder
 	for {
-		before, after, found := strings.Cut(text, s.secret)
+		before, after, found := strings.Cut(text, secret)
 		b.WriteString(before)
 		if !found {
 			return b.String()
@@ -88,7 +96,7 @@ func (s *session) mask(text string) string {
 		last, _ := utf8.DecodeLastRuneInString(b.String())
 		next, _ := utf8.DecodeRuneInString(after)
 		if isWord(last) || isWord(next) {
-			b.WriteString(s.secret)
+			b.WriteString(secret)
 		} else {
 			b.WriteString("***")
 		}
@@ -100,6 +108,14 @@ func (s *session) mask(text string) string {
 // failed.
 func (s *session) say(line string) {
 	_, _ = io.WriteString(s.Stderr, report.Line(strings.TrimRight(line, " \r\n"))+"\n")
+}
+
+// warn says a line, but not twice.
+func (s *session) warn(line string) {
+	if !slices.Contains(s.warned, line) {
+		s.warned = append(s.warned, line)
+		s.say(line)
+	}
 }
 
 // flagError says what to do about a flag that could not be parsed.

@@ -47,6 +47,11 @@ func (f *serverFlags) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.host, "host", "h", "", "`host` of the server (default "+defaultHost+" with -p)")
 	fs.IntVarP(&f.port, "port", "p", 0, "`port` of the server (default "+strconv.Itoa(defaultPort)+" with -h)")
 	fs.StringVarP(&f.socket, "socket", "s", "", "`path` of the server's unix socket")
+	f.registerLogin(fs)
+}
+
+// registerLogin is for commands that are told in another way where the servers are.
+func (f *serverFlags) registerLogin(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.password, "pass", "a", "", "`password`; better in EVENKEEL_PASSWORD, REDISCLI_AUTH or --password-file")
 	fs.StringVar(&f.passwordFile, "password-file", "", "`file` with the password on its first line")
 	fs.StringVar(&f.user, "user", "", "ACL user `name` to log in as")
@@ -80,7 +85,7 @@ func (s *session) target(ctx context.Context, f *serverFlags, fs *pflag.FlagSet)
 				return bench.Target{}, fmt.Errorf("--url already names the server; leave out --%s", other)
 			}
 		}
-		if t, err = s.fromURL(f.url); err != nil {
+		if t, err = s.fromURL("--url", f.url); err != nil {
 			return bench.Target{}, err
 		}
 	case fs.Changed("socket"):
@@ -93,6 +98,11 @@ func (s *session) target(ctx context.Context, f *serverFlags, fs *pflag.FlagSet)
 	default:
 		return bench.Target{}, f.refuseWithoutServer(fs)
 	}
+	return s.login(ctx, f, fs, t)
+}
+
+// login adds to an endpoint what the flags say besides: database, credentials, TLS.
+func (s *session) login(ctx context.Context, f *serverFlags, fs *pflag.FlagSet, t bench.Target) (_ bench.Target, err error) {
 	if fs.Changed("db") {
 		t.DB = f.db
 	}
@@ -102,25 +112,25 @@ func (s *session) target(ctx context.Context, f *serverFlags, fs *pflag.FlagSet)
 	if t.Password, err = s.choosePassword(ctx, f, fs, t.Password); err != nil {
 		return bench.Target{}, err
 	}
-	s.secret = t.Password
+	s.secrets = append(s.secrets, t.Password)
 	if t.TLS, err = f.tlsConfig(ctx, fs, t); err != nil {
 		return bench.Target{}, err
 	}
 	return t, nil
 }
 
-// fromURL reads a URL as the client does. What it says about the client's pool is
-// not for experiments, which set up their own.
-func (s *session) fromURL(raw string) (bench.Target, error) {
+// fromURL reads a URL as the client does; name is the argument that has it. What it
+// says about the client's pool is not for experiments, which set up their own.
+func (s *session) fromURL(name, raw string) (bench.Target, error) {
 	cfg, err := evenkeel.ParseURL(raw)
 	if bad, ok := errors.AsType[*evenkeel.URLError](err); ok {
-		return bench.Target{}, fmt.Errorf("--url: %s %s", bad.Part, bad.Msg)
+		return bench.Target{}, fmt.Errorf("%s: %s %s", name, bad.Part, bad.Msg)
 	}
 	if err != nil {
-		return bench.Target{}, fmt.Errorf("--url: %w", err)
+		return bench.Target{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if cfg.Password != "" {
-		s.say(argvWarning("--url"))
+		s.say(argvWarning(name))
 	}
 	if ignored := ignoredParameters(raw); len(ignored) > 0 {
 		s.say("note: settings of a pool or client in the URL are not used here: " + strings.Join(ignored, ", "))
@@ -181,7 +191,7 @@ func (s *session) choosePassword(ctx context.Context, f *serverFlags, fs *pflag.
 		if fs.Changed("password-file") {
 			return "", errors.New("-a and --password-file give two passwords; leave one out")
 		}
-		s.say(argvWarning("-a"))
+		s.warn(argvWarning("-a"))
 		return f.password, nil
 	}
 	if fs.Changed("password-file") {
