@@ -78,6 +78,10 @@ var rules = []rule{
 		reason: "the engine that measures a server must not measure a client: it imports none, and gets its conns from a function",
 	},
 	{
+		dir: "bench/dialect", own: []string{"bench/hist"}, layer: 5,
+		reason: "other tools' forms of output are text made of numbers: whoever measured them does not matter",
+	},
+	{
 		dir: "bench/...", own: []string{".", "pool", "report", "evenkeeltest", "internal/resp", "internal/wire", "internal/governor", "bench/..."},
 		third: []string{"github.com/HdrHistogram/hdrhistogram-go"}, layer: 5,
 		reason: "a door uses the client and describes its results for report; doors never import each other, so each is usable alone",
