@@ -1,9 +1,14 @@
 package bench
 
 import (
+	"context"
+	"maps"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/evenkeel-go/evenkeel/report"
@@ -41,13 +46,22 @@ type Environment struct {
 	Server string `json:"server"`
 	// ServerVersion is its version; empty if unknown.
 	ServerVersion string `json:"server_version"`
+	// ServerConfig are settings of the server that change what it can do (save, appendonly,
+	// maxmemory, maxmemory-policy, io-threads); empty where it does not tell.
+	ServerConfig map[string]string `json:"server_config,omitempty"`
+	// Kernel is the operating system's release, and CPU the processor's name; empty where
+	// they are not known.
+	Kernel string `json:"kernel,omitempty"`
+	CPU    string `json:"cpu,omitempty"`
 	// Address is the target without its password; empty for a private server.
 	Address string `json:"address,omitempty"`
 }
 
 // NewEnvironment describes this process; the caller adds what the server says.
 func NewEnvironment(now time.Time) Environment {
+	kernel, cpu := machine()
 	return Environment{
+		Kernel: kernel, CPU: cpu,
 		Time:     now.UTC().Truncate(time.Second),
 		Evenkeel: Version(),
 		Go:       runtime.Version(),
@@ -55,6 +69,37 @@ func NewEnvironment(now time.Time) Environment {
 		Arch:     runtime.GOARCH,
 		CPUs:     runtime.GOMAXPROCS(0),
 	}
+}
+
+// machine names the kernel and the processor, where the system says so in files.
+func machine() (kernel, cpu string) {
+	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		kernel = strings.TrimSpace(string(text))
+	}
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return kernel, ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return kernel, strings.TrimSpace(value)
+		}
+	}
+	return kernel, ""
+}
+
+// settings are those of ServerConfig.
+func (w *watcher) settings(ctx context.Context) map[string]string {
+	found := map[string]string{}
+	for _, name := range []string{"save", "appendonly", "maxmemory", "maxmemory-policy", "io-threads"} {
+		// CONFIG is often forbidden or renamed: then there is nothing to tell.
+		if r, err := w.do(ctx, "CONFIG", "GET", name); err == nil {
+			if m, err := r.Map(); err == nil {
+				maps.Copy(found, m)
+			}
+		}
+	}
+	return found
 }
 
 // Version returns the version of this program as the Go toolchain recorded it:
@@ -100,9 +145,20 @@ func (e Environment) facts() []report.Fact {
 	case ServerGiven:
 		server += " at " + e.Address
 	}
-	return []report.Fact{
-		{Name: "server", Value: server},
-		{Name: "client", Value: "Evenkeel " + e.Evenkeel + ", " + e.Go + ", " + e.OS + "/" + e.Arch + ", " + strconv.Itoa(e.CPUs) + " CPUs"},
-		{Name: "time", Value: e.Time.Format("2006-01-02 15:04:05 MST")},
+	facts := []report.Fact{{Name: "server", Value: server}}
+	if len(e.ServerConfig) > 0 {
+		var settings []string
+		for _, name := range slices.Sorted(maps.Keys(e.ServerConfig)) {
+			settings = append(settings, name+" "+strconv.Quote(e.ServerConfig[name]))
+		}
+		facts = append(facts, report.Fact{Name: "settings", Value: strings.Join(settings, ", ")})
 	}
+	client := "Evenkeel " + e.Evenkeel + ", " + e.Go + ", " + e.OS + "/" + e.Arch + ", " + strconv.Itoa(e.CPUs) + " CPUs"
+	if e.CPU != "" {
+		client += " (" + e.CPU + ")"
+	}
+	if e.Kernel != "" {
+		client += ", kernel " + e.Kernel
+	}
+	return append(facts, report.Fact{Name: "client", Value: client}, report.Fact{Name: "time", Value: e.Time.Format("2006-01-02 15:04:05 MST")})
 }

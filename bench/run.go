@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/bench/hist"
 	"github.com/evenkeel-go/evenkeel/bench/raw"
 	"github.com/evenkeel-go/evenkeel/bench/workload"
@@ -48,7 +49,7 @@ func Run(ctx context.Context, o RunOptions) (*RunResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openServer(ctx, o.Target, wants{plan: o.Plan(), disturb: o.Disturb, progress: o.Progress})
+	s, err := openServer(ctx, o.Target, wants{plan: o.Plan(), disturb: o.Disturb, blind: o.Disturb, progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (r *runRun) admitKeys(ctx context.Context) error {
 // config is the engine's part of what was asked.
 func (r *runRun) config() raw.Config {
 	o := r.options
-	dial, hello, replies := r.server.socket(o.RESP3)
+	dial, hello, replies := r.server.socket(o.RESP3, o.Greeting)
 	return raw.Config{
 		Dial: dial, Hello: hello, HelloReplies: replies, Classes: r.plan.Classes(),
 		Streams: func(worker, workers int) raw.Stream {
@@ -159,7 +160,7 @@ func (r *runRun) config() raw.Config {
 }
 
 // socket says how a conn for raw requests is opened, and what begins it.
-func (s *server) socket(resp3 bool) (dial func(context.Context) (net.Conn, error), hello []byte, replies int) {
+func (s *server) socket(resp3 bool, greeting [][]string) (dial func(context.Context) (net.Conn, error), hello []byte, replies int) {
 	cfg := s.config(false, false)
 	dial = func(ctx context.Context) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, socketTimeout)
@@ -181,6 +182,9 @@ func (s *server) socket(resp3 bool) (dial func(context.Context) (net.Conn, error
 	}
 	if cfg.DB != 0 {
 		add("SELECT", strconv.Itoa(cfg.DB))
+	}
+	for _, words := range greeting {
+		add(words...)
 	}
 	return dial, hello, replies
 }
@@ -264,9 +268,9 @@ func sayCounts(counts map[string]int64) string {
 // load is the run itself.
 func (r *runRun) load(ctx context.Context) error {
 	o := r.options
-	before, err := r.server.tally(ctx)
-	if err != nil {
-		return err
+	before, tallyErr := r.server.tally(ctx)
+	if tallyErr != nil && !evenkeel.ServerSaid(tallyErr) {
+		return tallyErr
 	}
 	cfg := r.config()
 	if o.Scale != nil {
@@ -295,7 +299,7 @@ func (r *runRun) load(ctx context.Context) error {
 	}
 	look, cancel := lastLook(ctx)
 	defer cancel()
-	if after, err := r.server.tally(look); err == nil && runErr == nil {
+	if after, err := r.server.tally(look); err == nil && tallyErr == nil && runErr == nil {
 		r.result.Server = after.since(before, time.Since(begin))
 	}
 	return runErr

@@ -53,6 +53,9 @@ type RunOptions struct {
 	ReconnectEvery int
 	// RESP3 has connections speak RESP3 (HELLO 3). Default false.
 	RESP3 bool
+	// Greeting are commands, word by word, that each connection sends before its first
+	// request, such as CLIENT TRACKING ON; may be empty. An error reply ends the run.
+	Greeting [][]string
 	// SkipPreload leaves out writing each key before the run, for a key space that is
 	// there already. Default false.
 	SkipPreload bool

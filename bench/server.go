@@ -41,6 +41,7 @@ type server struct {
 type wants struct {
 	plan      Plan
 	disturb   bool
+	blind     bool                  // it can do without the server's counts
 	auth, tls bool                  // of a private server, where it can
 	options   []evenkeeltest.Option // of a private server, besides
 	progress  Progress
@@ -52,7 +53,7 @@ func openServer(ctx context.Context, t Target, w wants) (*server, error) {
 	s := &server{env: NewEnvironment(time.Now()), target: t}
 	if !t.Private() {
 		s.env.ServerKind, s.env.Address = ServerGiven, t.String()
-		if err := s.connect(ctx); err != nil {
+		if err := s.connect(ctx, w.blind); err != nil {
 			return nil, err
 		}
 		if err := s.admit(ctx, w); err != nil {
@@ -64,7 +65,7 @@ func openServer(ctx context.Context, t Target, w wants) (*server, error) {
 	if err := s.launch(ctx, w); err != nil {
 		return nil, err
 	}
-	if err := s.connect(ctx); err != nil {
+	if err := s.connect(ctx, false); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -78,7 +79,7 @@ func openEmbedded(ctx context.Context, start func() (EmbeddedServer, error)) (*s
 	}
 	s := &server{env: NewEnvironment(time.Now()), embedded: e, addr: e.Addr()}
 	s.env.ServerKind, s.env.Server = ServerEmbedded, e.Name()
-	if err := s.connect(ctx); err != nil {
+	if err := s.connect(ctx, false); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -122,16 +123,17 @@ func (s *server) launch(ctx context.Context, w wants) error {
 }
 
 // connect opens the watcher's conn and learns what the server is.
-func (s *server) connect(ctx context.Context) error {
+func (s *server) connect(ctx context.Context, blind bool) error {
 	cfg := s.config(false, false)
 	cfg.ClientName = clientName
-	w, info, err := newWatcher(ctx, cfg, s.embedded)
+	w, info, err := newWatcher(ctx, cfg, s.embedded, blind)
 	if err != nil {
 		return err
 	}
 	s.watch = w
 	if s.embedded == nil {
 		s.env.Server, s.env.ServerVersion = w.software(ctx, info)
+		s.env.ServerConfig = w.settings(ctx)
 	}
 	return nil
 }

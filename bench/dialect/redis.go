@@ -100,7 +100,7 @@ func (t *RedisTest) cumulative(b *strings.Builder) {
 		}
 		// A gap of hours takes no time to cross.
 		if next := t.Times.AtRank(max(before, 0) + 1); next > at+step && before >= 0 {
-			at += (next - at) / step * step
+			at = next - (next-at)%step
 		}
 		if upTo := t.Times.CountUpTo(at); upTo != before {
 			fmt.Fprintf(b, "%.3f%% <= %.3f milliseconds (cumulative count %d)\n", 100*float64(upTo)/float64(n), ms(at), upTo)
