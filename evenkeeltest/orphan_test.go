@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +20,10 @@ func TestServerDiesWithItsHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A signal that is ignored stays so in a child, as where a shell has put all this into the background. One that is caught is the child's own again.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(caught)
 	for _, tc := range []struct {
 		sig     syscall.Signal
 		cleaned bool // the directory is removed too
