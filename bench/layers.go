@@ -108,6 +108,15 @@ func (c *cpuSum) per(n int64) *float64 {
 	return &us
 }
 
+// share is what was used of one CPU in so much time, nil when not known.
+func (c *cpuSum) share(elapsed time.Duration) *float64 {
+	if c.unknown || elapsed <= 0 {
+		return nil
+	}
+	share := c.seconds / elapsed.Seconds()
+	return &share
+}
+
 // prepare opens the conns that are kept, and leaves out the layers that the server
 // does not have.
 func (r *layersRun) prepare(ctx context.Context) error {

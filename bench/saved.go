@@ -32,6 +32,7 @@ var saved = map[string]func() Result{
 	SlowReadersSchema: func() Result { return &SlowReadersResult{} },
 	LayersSchema:      func() Result { return &LayersResult{} },
 	ZonesSchema:       func() Result { return &ZonesResult{} },
+	PipelineSchema:    func() Result { return &PipelineResult{} },
 	DepthSchema:       func() Result { return &DepthResult{} },
 	PoolSizeSchema:    func() Result { return &PoolSizeResult{} },
 	DemoSchema:        func() Result { return &DemoResult{} },

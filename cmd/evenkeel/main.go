@@ -31,6 +31,7 @@ func run() int {
 			SlowReaders:   bench.SlowReaders,
 			Layers:        bench.Layers,
 			Zones:         bench.Zones,
+			Pipeline:      bench.Pipeline,
 			Run:           bench.Run,
 			StartEmbedded: embedded.Start,
 		},

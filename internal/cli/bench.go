@@ -46,6 +46,9 @@ func (s *session) benchCommand() *cobra.Command {
 	if s.Experiments.Zones != nil {
 		cmd.AddCommand(s.zonesCommand())
 	}
+	if s.Experiments.Pipeline != nil {
+		cmd.AddCommand(s.pipelineCommand())
+	}
 	return cmd
 }
 

@@ -94,7 +94,8 @@ func (s *session) runCommand() *cobra.Command {
 	fs.SortFlags = false // what is sent, how, the server's, then the output's
 	load.register(cmd)
 	fs.IntVar(&o.Conns, "conns", o.Conns, "connections")
-	fs.IntVar(&o.Workers, "workers", o.Workers, "threads that serve them")
+	fs.IntVar(&o.Workers, "workers", o.Workers, "threads that serve them (default: half of the processors)")
+	hideDefault(fs, "workers")
 	fs.IntVar(&o.Depth, "depth", o.Depth, "requests in flight on each connection")
 	fs.BoolVar(&o.Sliding, "sliding", false, "send one more for each reply, instead of --depth at once and then waiting for all")
 	fs.Int64Var(&o.Requests, "requests", o.Requests, "end after so many requests (0: after --duration)")

@@ -24,12 +24,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // fake stands in for the measuring functions: it records the options that the
 // command line made, says something, and returns a small result.
 type fake struct {
-	demo    *bench.DemoOptions
-	churn   *bench.ChurnOptions
-	connect *bench.ConnectOptions
-	load    *bench.RunOptions
-	storm   *bench.StormOptions
-	zones   *bench.ZonesOptions
+	demo     *bench.DemoOptions
+	churn    *bench.ChurnOptions
+	connect  *bench.ConnectOptions
+	load     *bench.RunOptions
+	storm    *bench.StormOptions
+	zones    *bench.ZonesOptions
+	pipeline *bench.PipelineOptions
 
 	err    error  // returned beside the result
 	none   bool   // no result
@@ -100,6 +101,11 @@ func (f *fake) experiments() cli.Experiments {
 			_, err := f.run(ctx, o.Progress)
 			return bench.NewZonesResult(env(), o), err
 		},
+		Pipeline: func(ctx context.Context, o bench.PipelineOptions) (*bench.PipelineResult, error) {
+			f.pipeline = &o
+			_, err := f.run(ctx, o.Progress)
+			return bench.NewPipelineResult(env(), o), err
+		},
 		Run: func(ctx context.Context, o bench.RunOptions) (*bench.RunResult, error) {
 			f.load = &o
 			_, err := f.run(ctx, o.Progress)
@@ -155,6 +161,7 @@ func TestHelpGolden(t *testing.T) {
 		"slow-readers": {"bench", "slow-readers", "--help"},
 		"maxclients":   {"bench", "maxclients", "--help"},
 		"zones":        {"bench", "zones", "--help"},
+		"pipeline":     {"bench", "pipeline", "--help"},
 		"run":          {"bench", "run", "--help"},
 		"presets":      {"bench", "presets", "--help"},
 		"version":      {"version", "--help"},

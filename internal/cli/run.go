@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/pflag"
+
 	"github.com/evenkeel-go/evenkeel/bench"
 	"github.com/evenkeel-go/evenkeel/report"
 )
@@ -66,3 +68,7 @@ func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[
 	}
 	return nil
 }
+
+// hideDefault keeps the default of a number out of the help: it differs from machine to
+// machine, and the flag's text says what it is.
+func hideDefault(fs *pflag.FlagSet, name string) { fs.Lookup(name).DefValue = "0" }
