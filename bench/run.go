@@ -328,10 +328,7 @@ func (r *runRun) observe(i *raw.Interval) {
 
 // statusOf says in a few words how an interval went.
 func statusOf(i *raw.Interval) string {
-	h := hist.New()
-	for n := range i.Classes {
-		h.Merge(userTimes(&i.Classes[n]))
-	}
+	h := i.Times()
 	text := ""
 	if i.Warmup {
 		text = "warm-up: "

@@ -50,17 +50,7 @@ func (s *series) add(i *raw.Interval, end time.Duration) {
 	p.ok += i.OK()
 	p.failed += i.Failed()
 	p.conns, p.backlog = i.Open, i.Backlog
-	for n := range i.Classes {
-		p.times.Merge(userTimes(&i.Classes[n]))
-	}
-}
-
-// userTimes are those that a user would have waited.
-func userTimes(c *raw.ClassResult) *hist.Histogram {
-	if c.Response != nil {
-		return c.Response
-	}
-	return c.Service
+	p.times.Merge(i.Times())
 }
 
 // halve makes one point of each two.

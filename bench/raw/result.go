@@ -136,6 +136,20 @@ func add(to, from map[string]int64) {
 	}
 }
 
+// Times are those that a user would have waited, of all classes: response times in open
+// loop, service times in closed loop. The histogram is the caller's own.
+func (c *Counts) Times() *hist.Histogram {
+	sum := hist.New()
+	for i := range c.Classes {
+		if r := c.Classes[i].Response; r != nil {
+			sum.Merge(r)
+		} else {
+			sum.Merge(c.Classes[i].Service)
+		}
+	}
+	return sum
+}
+
 // Interval is a snapshot: what was counted since the one before.
 type Interval struct {
 	Counts

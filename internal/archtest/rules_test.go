@@ -120,6 +120,7 @@ var (
 		"github.com/spf13/cobra",
 		"github.com/spf13/pflag",
 		"github.com/vbauerster/mpb/v8",
+		"github.com/prometheus/client_golang",
 		"github.com/goccy/go-yaml",
 		"github.com/alicebob/miniredis/v2", // the embedded server of the demo, for machines without one
 		"golang.org/x/term",

@@ -12,13 +12,34 @@ import (
 
 const benchLong = `Measure what connections cost on a server of yours (--url, or -h and -p), or on
 a private one, which is started for the run and stopped afterwards. The plan is
-printed before any load. Keys have a prefix and a TTL, and are removed at the end.`
+printed before any load. Keys have a prefix and a TTL, and are removed at the end.
+
+With redis-benchmark's flags instead of a command it does what redis-benchmark does,
+and prints what it prints: on 127.0.0.1:6379 unless told otherwise, and without the
+manners above.`
 
 func (s *session) benchCommand() *cobra.Command {
+	var redis redisFlags
 	cmd := group("bench", "Measure what connections cost", benchLong, `  evenkeel bench connect
   evenkeel bench churn --url redis://cache.internal:6379
-  evenkeel bench storm --fault kill --html storm.html`)
+  evenkeel bench storm --fault kill --html storm.html
+  evenkeel bench -t set,get -n 100000 -P 16 -q`)
 	if s.Experiments.Run != nil {
+		alone := cmd.RunE
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if isRedisBenchmark(cmd.Flags(), args) {
+				return nil
+			}
+			return subcommand(cmd, args)
+		}
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if isRedisBenchmark(cmd.Flags(), args) {
+				return s.redisBenchmark(cmd, &redis, args)
+			}
+			return alone(cmd, args)
+		}
+		cmd.Flags().SortFlags = false
+		redis.register(cmd.Flags())
 		cmd.AddCommand(s.runCommand(), s.presetsCommand())
 	}
 	cmd.AddCommand(s.reportCommand())

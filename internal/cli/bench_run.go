@@ -33,6 +33,7 @@ func (s *session) runCommand() *cobra.Command {
 	var scaleAt string
 	var scaleEvery time.Duration
 	maxErrors := int64(0)
+	metricsAt := ""
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Send a workload and measure every reply",
@@ -67,6 +68,16 @@ func (s *session) runCommand() *cobra.Command {
 			}
 			if err := o.Validate(); err != nil {
 				return err
+			}
+			if metricsAt != "" {
+				m := newRunMetrics()
+				where, stop, err := m.serve(cmd.Context(), metricsAt)
+				if err != nil {
+					return err
+				}
+				defer stop()
+				o.Observe = m.observe
+				s.say("note: metrics are at http://" + where + "/metrics while it runs")
 			}
 			return run(cmd.Context(), s, &out, experiment[bench.RunResult]{
 				plan: o.Plan(),
@@ -114,6 +125,7 @@ func (s *session) runCommand() *cobra.Command {
 	fs.DurationVar(&o.Interval, "interval", o.Interval, "length of one point of the time series")
 	fs.StringVar(&o.Journal, "journal", "", "append each interval to `FILE` as it ends: a crash loses no more than the last")
 	fs.BoolVar(&o.Resume, "resume", false, "go on with the run of --journal that a crash or an interrupt ended")
+	fs.StringVar(&metricsAt, "metrics", "", "show Prometheus the run at this `address`, such as 127.0.0.1:9099, while it goes on")
 	fs.Int64Var(&maxErrors, "max-errors", 0, "failed requests up to which the exit code is 0")
 	fs.BoolVar(&o.Portable, "portable", false, "use the engine that runs on every system, also where there is a faster one")
 	fs.BoolVar(&o.Disturb, "disturb", false, "load a given server even if it is busy, a replica, near a limit, or has other keys")
