@@ -69,7 +69,7 @@ var (
 	openDesc     = prometheus.NewDesc("evenkeel_bench_connections", "Open connections.", nil, nil)
 	overdueDesc  = prometheus.NewDesc("evenkeel_bench_overdue_requests", "Requests that were due and not sent, in open loop.", nil, nil)
 	responseDesc = prometheus.NewDesc("evenkeel_bench_interval_latency_seconds",
-		"Latency in the last interval: of the response in open loop, of the service in closed loop.", []string{"quantile"}, nil)
+		"Latency in the last interval: of the response in open loop, of the service in closed loop.", []string{"q"}, nil)
 )
 
 // Describe implements prometheus.Collector.

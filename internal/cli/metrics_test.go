@@ -60,7 +60,7 @@ func TestMetrics(t *testing.T) {
 	for _, want := range []string{
 		`evenkeel_bench_requests_total{command="GET",outcome="ok"} 30`, `evenkeel_bench_requests_total{command="GET",outcome="failed"} 3`,
 		`evenkeel_bench_errors_total{code="OOM"} 3`, `evenkeel_bench_conn_failures_total{cause="dial: refused"} 2`,
-		`evenkeel_bench_connections 7`, `evenkeel_bench_overdue_requests 3`, `evenkeel_bench_interval_latency_seconds{quantile="0.99"} 0.002`,
+		`evenkeel_bench_connections 7`, `evenkeel_bench_overdue_requests 3`, `evenkeel_bench_interval_latency_seconds{q="0.99"} 0.002`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in\n%s", want, text)
