@@ -18,6 +18,7 @@ type window struct {
 	inflight int
 	hello    int    // replies to Config.Hello that are still due
 	served   int    // requests sent on this conn
+	size     int    // of the value that has begun, in bytes so far
 	whole    []byte // with Config.Verify: the beginning of a reply that was split
 }
 
@@ -27,7 +28,7 @@ func (c *window) reset() {
 	c.groups.clear()
 	c.tags.clear()
 	c.inflight, c.hello, c.served = 0, 0, 0
-	c.whole = c.whole[:0]
+	c.size, c.whole = 0, c.whole[:0]
 }
 
 // ring is a queue in a slice whose length is a power of two.

@@ -280,6 +280,7 @@ func (w *worker) replies(c *window, b []byte, now int64) error {
 			return err
 		}
 		b = b[n:]
+		c.size += n
 		if o == unfinished {
 			w.keep(c, whole[:n])
 			return nil // next takes all of b
@@ -287,7 +288,7 @@ func (w *worker) replies(c *window, b []byte, now int64) error {
 		if err := w.value(c, o, text, w.whole(c, whole[:n]), now); err != nil {
 			return err
 		}
-		c.whole = c.whole[:0]
+		c.size, c.whole = 0, c.whole[:0]
 	}
 	return nil
 }
@@ -332,7 +333,7 @@ func (w *worker) value(c *window, o outcome, text, reply []byte, now int64) erro
 		if o == nullReply {
 			nulls = 1
 		}
-		w.succeeded(c, 1, nulls, len(reply), now)
+		w.succeeded(c, 1, nulls, c.size, now)
 	}
 	return nil
 }
