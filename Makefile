@@ -8,7 +8,7 @@ STATICCHECK_VERSION := v0.8.2
 GOLANGCI_VERSION    := v2.15.0
 
 FUZZTIME      ?= 5s
-FUZZ_PKGS     ?= . ./bench/raw ./bench/workload ./internal/resp ./internal/command ./internal/wire
+FUZZ_PKGS     ?= . ./bench/raw ./internal/resp ./internal/command ./internal/wire
 BENCH         ?= .
 BENCH_COUNT   ?= 6
 TEST_FLAGS    ?= -shuffle=on

@@ -42,7 +42,7 @@ func TestErrorsAreCountedByCode(t *testing.T) {
 		case 2:
 			return []byte("!21\r\nSYNTAX invalid syntax\r\n"), true
 		default:
-			return bulkOf("value"), true
+			return aValue, true
 		}
 	}
 	eachEngine(t, answer, func(t *engineTest) {
@@ -57,7 +57,7 @@ func TestErrorsAreCountedByCode(t *testing.T) {
 // A conn that closes in the middle fails what was in flight on it, once, and another takes
 // its place; exactly what was asked for is sent.
 func TestLostConnsAreReplaced(t *testing.T) {
-	answer := func(conn, n int, _ []string) ([]byte, bool) { return bulkOf("value"), conn > 3 || n < 9 }
+	answer := func(conn, n int, _ []string) ([]byte, bool) { return aValue, conn > 3 || n < 9 }
 	eachEngine(t, answer, func(t *engineTest) {
 		t.cfg.Requests, t.cfg.Depth, t.cfg.Conns, t.cfg.Sliding = 2000, 4, 2, true
 		r := mustRun(t.T, t.cfg)
@@ -93,7 +93,7 @@ func TestGarbageLosesTheConn(t *testing.T) {
 			if n == 2 {
 				return []byte(garbage), true
 			}
-			return bulkOf("value"), true
+			return aValue, true
 		}
 		eachEngine(t, answer, func(t *engineTest) {
 			t.cfg.Requests = 30
@@ -159,7 +159,7 @@ func TestAServerThatIsGone(t *testing.T) {
 			}
 		}
 		r, err := Run(t.Context(), t.cfg)
-		if gone, is := errors.AsType[*GoneError](err); !is || gone.Last == nil || r == nil || r.OK() == 0 || r.Lost == 0 {
+		if gone, is := errors.AsType[*GoneError](err); !is || gone.For < t.cfg.GiveUp || r == nil || r.OK() == 0 || r.Lost == 0 {
 			t.Fatalf("%v, %+v", err, r)
 		}
 		checkResult(t.T, r)

@@ -1,7 +1,6 @@
 package raw
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"strconv"
@@ -233,8 +232,5 @@ func checkResult(t *testing.T, r *Result) {
 	}
 }
 
-var crlf = []byte("\r\n")
-
-func bulkOf(s string) []byte {
-	return bytes.Join([][]byte{[]byte("$" + strconv.Itoa(len(s))), []byte(s), nil}, crlf)
-}
+// aValue is a reply to GET.
+var aValue = []byte("$5\r\nvalue\r\n")

@@ -33,7 +33,7 @@ func TestRequestsAreExact(t *testing.T) {
 						mu.Lock()
 						seen[args[1]]++
 						mu.Unlock()
-						return bulkOf("value"), true
+						return aValue, true
 					})
 					cfg := config(f)
 					cfg.Portable = portable
