@@ -51,7 +51,7 @@ func DefaultDepthOptions() DepthOptions {
 func (o DepthOptions) Validate() error {
 	var c check
 	c.target(o.Target)
-	c.ascending(o.Depths, 1, 1<<16, "depths")
+	c.ascending(o.Depths, 1<<16, "depths")
 	c.between(o.Conns, 1, 1_000, "conns")
 	c.between(o.ValueSize, 1, 1<<20, "value-size")
 	c.lasts(o.Duration, 100*time.Millisecond, 10*time.Minute, "duration")

@@ -97,6 +97,14 @@ type crew struct {
 // until the crew is dismissed or ctx ends. A call under way is never cut short by
 // dismiss.
 func muster(ctx context.Context, n int, rest time.Duration, call func(ctx context.Context, caller int)) *crew {
+	if rest == 0 {
+		return musterResting(ctx, n, nil, call)
+	}
+	return musterResting(ctx, n, func() time.Duration { return rest }, call)
+}
+
+// musterResting is muster with rests that differ; nil for none.
+func musterResting(ctx context.Context, n int, rest func() time.Duration, call func(ctx context.Context, caller int)) *crew {
 	c := &crew{quit: make(chan struct{})}
 	for i := range n {
 		c.wg.Go(func() { c.work(ctx, rest, func() { call(ctx, i) }) })
@@ -104,8 +112,8 @@ func muster(ctx context.Context, n int, rest time.Duration, call func(ctx contex
 	return c
 }
 
-func (c *crew) work(ctx context.Context, rest time.Duration, call func()) {
-	timer := time.NewTimer(rest)
+func (c *crew) work(ctx context.Context, rest func() time.Duration, call func()) {
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
@@ -116,10 +124,10 @@ func (c *crew) work(ctx context.Context, rest time.Duration, call func()) {
 		default:
 		}
 		call()
-		if rest == 0 {
+		if rest == nil {
 			continue
 		}
-		timer.Reset(rest)
+		timer.Reset(rest())
 		select {
 		case <-timer.C:
 		case <-c.quit:

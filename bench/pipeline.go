@@ -90,17 +90,27 @@ type pipelinePoint struct {
 	wall    time.Duration // that it is a part of
 }
 
-func newPipelineRun(s *server, o PipelineOptions) (*pipelineRun, error) {
-	load := DefaultRunOptions()
-	load.Target, load.Workload = o.Target, sweepWorkload(o.Keys, o.ValueSize, o.Commands...)
-	load.Conns, load.Workers, load.Depth, load.Sliding, load.Seed = o.Conns, o.Workers, 1, o.Sliding, o.Seed
-	load.Duration, load.Warmup = o.Slot, 0
-	load.Portable, load.Disturb, load.Progress = o.Portable, o.Disturb, o.Progress
-	plan, err := load.Workload.Compile()
+// sweepLoad is a run of such a workload for an experiment that measures by itself: it
+// knows the keys, writes them beforehand and removes them in the end.
+func sweepLoad(s *server, w workload.Workload, seed uint64, disturb bool, progress Progress) (*runRun, error) {
+	o := DefaultRunOptions()
+	o.Target, o.Workload, o.Seed, o.Disturb, o.Progress = s.target, w, seed, disturb, progress
+	o.Depth, o.Warmup = 1, 0
+	plan, err := o.Workload.Compile()
 	if err != nil {
 		return nil, err
 	}
-	p := &pipelineRun{options: o, load: &runRun{server: s, options: load, plan: plan, result: &RunResult{}}}
+	return &runRun{server: s, options: o, plan: plan, result: &RunResult{}}, nil
+}
+
+func newPipelineRun(s *server, o PipelineOptions) (*pipelineRun, error) {
+	load, err := sweepLoad(s, sweepWorkload(o.Keys, o.ValueSize, o.Commands...), o.Seed, o.Disturb, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	l := &load.options
+	l.Conns, l.Workers, l.Sliding, l.Duration, l.Portable = o.Conns, o.Workers, o.Sliding, o.Slot, o.Portable
+	p := &pipelineRun{options: o, load: load}
 	names := map[string]bool{}
 	for _, text := range o.Commands {
 		w := sweepWorkload(o.Keys, o.ValueSize, text)

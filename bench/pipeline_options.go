@@ -74,7 +74,7 @@ func (o PipelineOptions) Validate() error {
 	var c check
 	c.target(o.Target)
 	c.that(len(o.Commands) > 0 && len(o.Commands) <= maxSweepCommands, "command", "there are %d; give 1 to %d", len(o.Commands), maxSweepCommands)
-	c.ascending(o.Depths, 1, raw.MaxDepth, "depths")
+	c.ascending(o.Depths, raw.MaxDepth, "depths")
 	c.between(o.Conns, 1, 10_000, "conns")
 	c.between(o.Workers, 1, raw.MaxWorkers, "workers")
 	c.that(o.Workers <= o.Conns, "workers", "%d threads have %s to serve; give at most as many", o.Workers, report.Plural(o.Conns, "connection", "connections"))

@@ -44,7 +44,7 @@ func DefaultPoolSizeOptions() PoolSizeOptions {
 func (o PoolSizeOptions) Validate() error {
 	var c check
 	c.target(o.Target)
-	c.ascending(o.Sizes, 1, 10_000, "sizes")
+	c.ascending(o.Sizes, 10_000, "sizes")
 	c.between(o.Callers, 1, 100_000, "callers")
 	c.lasts(o.Duration, 100*time.Millisecond, 10*time.Minute, "duration")
 	return c.err

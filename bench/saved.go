@@ -33,6 +33,7 @@ var saved = map[string]func() Result{
 	LayersSchema:      func() Result { return &LayersResult{} },
 	ZonesSchema:       func() Result { return &ZonesResult{} },
 	PipelineSchema:    func() Result { return &PipelineResult{} },
+	PoolSchema:        func() Result { return &PoolResult{} },
 	DepthSchema:       func() Result { return &DepthResult{} },
 	PoolSizeSchema:    func() Result { return &PoolSizeResult{} },
 	DemoSchema:        func() Result { return &DemoResult{} },

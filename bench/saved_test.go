@@ -23,7 +23,7 @@ func TestReadResult(t *testing.T) {
 		bench.NewStormResult(env, bench.DefaultStormOptions()), bench.NewIdleResult(env, bench.DefaultIdleOptions()),
 		bench.NewMaxClientsResult(env, bench.DefaultMaxClientsOptions()), bench.NewSlowReadersResult(env, bench.DefaultSlowReadersOptions()),
 		bench.NewLayersResult(env, bench.DefaultLayersOptions()), bench.NewZonesResult(env, bench.DefaultZonesOptions()),
-		bench.NewPipelineResult(env, bench.DefaultPipelineOptions()),
+		bench.NewPipelineResult(env, bench.DefaultPipelineOptions()), bench.NewPoolResult(env, bench.DefaultPoolOptions()),
 	} {
 		var doc, was, again bytes.Buffer
 		if err := report.WriteJSON(&doc, r); err != nil {

@@ -28,11 +28,11 @@ func reaching(share float64, rates []float64, counts func(i int) bool) int {
 	return -1
 }
 
-// ascending checks the settings of a sweep.
-func (c *check) ascending(values []int, low, high int, option string) {
+// ascending checks the settings of a sweep, each 1 to high.
+func (c *check) ascending(values []int, high int, option string) {
 	c.that(len(values) > 0, option, "no value is given; give at least one")
 	for i, v := range values {
-		c.between(v, low, high, option)
+		c.between(v, 1, high, option)
 		c.that(i == 0 || v > values[i-1], option, "%d follows %d; give them in ascending order", v, values[max(i-1, 0)])
 	}
 }

@@ -32,6 +32,7 @@ func run() int {
 			Layers:        bench.Layers,
 			Zones:         bench.Zones,
 			Pipeline:      bench.Pipeline,
+			Pool:          bench.Pool,
 			Run:           bench.Run,
 			StartEmbedded: embedded.Start,
 		},

@@ -24,6 +24,7 @@ type Experiments struct {
 	Layers      func(context.Context, bench.LayersOptions) (*bench.LayersResult, error)
 	Zones       func(context.Context, bench.ZonesOptions) (*bench.ZonesResult, error)
 	Pipeline    func(context.Context, bench.PipelineOptions) (*bench.PipelineResult, error)
+	Pool        func(context.Context, bench.PoolOptions) (*bench.PoolResult, error)
 	Run         func(context.Context, bench.RunOptions) (*bench.RunResult, error)
 	// StartEmbedded starts the server that the demo uses where no real one is
 	// installed; nil if there is none.

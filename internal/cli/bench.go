@@ -70,6 +70,9 @@ func (s *session) benchCommand() *cobra.Command {
 	if s.Experiments.Pipeline != nil {
 		cmd.AddCommand(s.pipelineCommand())
 	}
+	if s.Experiments.Pool != nil {
+		cmd.AddCommand(s.poolCommand())
+	}
 	return cmd
 }
 

@@ -31,6 +31,7 @@ type fake struct {
 	storm    *bench.StormOptions
 	zones    *bench.ZonesOptions
 	pipeline *bench.PipelineOptions
+	pool     *bench.PoolOptions
 
 	err    error  // returned beside the result
 	none   bool   // no result
@@ -106,6 +107,11 @@ func (f *fake) experiments() cli.Experiments {
 			_, err := f.run(ctx, o.Progress)
 			return bench.NewPipelineResult(env(), o), err
 		},
+		Pool: func(ctx context.Context, o bench.PoolOptions) (*bench.PoolResult, error) {
+			f.pool = &o
+			_, err := f.run(ctx, o.Progress)
+			return bench.NewPoolResult(env(), o), err
+		},
 		Run: func(ctx context.Context, o bench.RunOptions) (*bench.RunResult, error) {
 			f.load = &o
 			_, err := f.run(ctx, o.Progress)
@@ -162,6 +168,7 @@ func TestHelpGolden(t *testing.T) {
 		"maxclients":   {"bench", "maxclients", "--help"},
 		"zones":        {"bench", "zones", "--help"},
 		"pipeline":     {"bench", "pipeline", "--help"},
+		"pool":         {"bench", "pool", "--help"},
 		"run":          {"bench", "run", "--help"},
 		"presets":      {"bench", "presets", "--help"},
 		"version":      {"version", "--help"},
