@@ -38,6 +38,7 @@ commands:
   allocs     heap allocations per GET and per SET
   memory     heap, stacks and goroutines of idle conns
   all        all of these, into one file
+  raw        the load generator beside redis-benchmark: raw [-rounds N] [-peer PROGRAM]
   report     judge a file written by a run again: report [-verdicts] FILE
 
 flags of a run:
@@ -58,9 +59,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var code int
 	var err error
-	if name == "report" {
+	switch name {
+	case "report":
 		code, err = report(rest, stdout, stderr)
-	} else {
+	case "raw":
+		code, err = compareRaw(ctx, rest, stdout, stderr)
+	default:
 		code, err = measure(ctx, name, rest, stdout, stderr)
 	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -36,6 +36,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"closed", "-contexts", "never"}, exitUsage, `"never" is none of timeout, background`},
 		{[]string{"closed", "-keys", "0"}, exitUsage, "at least 1"},
 		{[]string{"pool", "extra"}, exitUsage, `unexpected argument "extra"`},
+		{[]string{"raw", "-rounds", "0"}, exitUsage, "-rounds 1 to 1000"},
+		{[]string{"raw", "-peer", "/nowhere/at/all"}, exitFailed, "-peer"},
 		{[]string{"report"}, exitUsage, "one FILE"},
 		{[]string{"report", "/nowhere/at/all"}, exitFailed, "no such file"},
 		{[]string{"pool", "-server", "/nowhere/at/all"}, exitFailed, "/nowhere/at/all"},
