@@ -88,11 +88,14 @@ func (c *PipelineCommand) advice() string {
 		}
 		text += "."
 	}
+	if one := c.point(1); one != nil && one != knee && one.Rate != nil && one.Rate.Median > 0 {
+		text += fmt.Sprintf(" That is %s the rate without pipelining.", report.Times(knee.Rate.Median/one.Rate.Median))
+	}
 	if b := c.bargain(knee); b != nil {
 		text += fmt.Sprintf(" Depth %s gets %s, with replies %s sooner: the better bargain.", report.Int(b.Depth), b.share(), report.Times(knee.P50Us/b.P50Us))
 	}
-	if one := c.point(1); one != nil && one != knee && one.Rate != nil && one.Rate.Median > 0 {
-		text += fmt.Sprintf(" That is %s the rate without pipelining.", report.Times(knee.Rate.Median/one.Rate.Median))
+	if c.KneeLow < c.KneeHigh {
+		text += fmt.Sprintf(" The rounds leave the knee open between %s and %s.", report.Int(c.KneeLow), report.Int(c.KneeHigh))
 	}
 	return text
 }

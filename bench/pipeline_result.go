@@ -40,9 +40,13 @@ type PipelineCommand struct {
 	// Points are in ascending order of depth; those without a whole round are left out.
 	Points []PipelinePoint `json:"points"`
 	// BestDepth is the depth with the highest median rate, KneeDepth the smallest with
-	// at least 90 % of it; short points left out. 0 when there is none.
+	// at least 90 % of it; short points left out. The rounds leave it open from KneeLow,
+	// the smallest whose interval reaches 90 %, to KneeHigh, the smallest whose whole
+	// interval is above. 0 when there is none.
 	BestDepth int `json:"best_depth"`
 	KneeDepth int `json:"knee_depth"`
+	KneeLow   int `json:"knee_low"`
+	KneeHigh  int `json:"knee_high"`
 }
 
 // PipelinePoint is one command at one depth. Times are in µs.
@@ -108,7 +112,7 @@ func NewPipelineResult(env Environment, o PipelineOptions) *PipelineResult {
 func (r *PipelineResult) FindKnees() {
 	for i := range r.Commands {
 		c := &r.Commands[i]
-		c.BestDepth, c.KneeDepth = 0, 0
+		c.BestDepth, c.KneeDepth, c.KneeLow, c.KneeHigh = 0, 0, 0, 0
 		var best *PipelinePoint
 		for n := range c.Points {
 			p := &c.Points[n]
@@ -139,9 +143,12 @@ func (r *PipelineResult) FindKnees() {
 				}
 			}
 			p.Share = estimate(shares)
-			if c.KneeDepth == 0 && !p.Short && p.Share != nil && p.Share.Median >= kneeShare {
-				c.KneeDepth = p.Depth
+			if p.Share == nil || p.Short {
+				continue
 			}
+			first(&c.KneeDepth, p.Depth, p.Share.Median >= kneeShare)
+			first(&c.KneeLow, p.Depth, p.Share.High >= kneeShare)
+			first(&c.KneeHigh, p.Depth, p.Share.Low >= kneeShare)
 		}
 	}
 }

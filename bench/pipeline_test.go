@@ -182,6 +182,13 @@ func TestPipelineSentences(t *testing.T) {
 		}
 	}
 	set := &r.Commands[0]
+	for n := range 7 { // one round in three is slow
+		set.Points[5].Rounds[3*n%20].OpsPerS *= 0.7
+	}
+	r.FindKnees()
+	if lead := r.Page().Lead; set.KneeLow != 1024 || set.KneeHigh != 4096 || !contains(lead, "The rounds leave the knee open between 1,024 and 4,096.") {
+		t.Errorf("knee %d (%d to %d): %s", set.KneeDepth, set.KneeLow, set.KneeHigh, lead)
+	}
 	for n := range 11 {
 		set.Points[5].Rounds[n].GeneratorBound = true
 		set.Points[6].Rounds[n%10].GeneratorBound = true // half of 20 is no majority

@@ -123,15 +123,10 @@ func (r *PoolResult) FindSizes() {
 		if p.Share == nil || !r.useful(i) {
 			continue
 		}
-		first := func(size *int, is bool) {
-			if *size == 0 && is {
-				*size = p.Size
-			}
-		}
-		first(&r.KneeSize, p.Share.Median >= kneeShare)
-		first(&r.EnoughSize, p.Share.Median >= recommendedShare)
-		first(&r.EnoughLow, p.Share.High >= recommendedShare)
-		first(&r.EnoughHigh, p.Share.Low >= recommendedShare)
+		first(&r.KneeSize, p.Size, p.Share.Median >= kneeShare)
+		first(&r.EnoughSize, p.Size, p.Share.Median >= recommendedShare)
+		first(&r.EnoughLow, p.Size, p.Share.High >= recommendedShare)
+		first(&r.EnoughHigh, p.Size, p.Share.Low >= recommendedShare)
 		if p.Rate.Median > 0 {
 			n, rates = append(n, float64(min(p.Size, r.Params.Callers))), append(rates, p.Rate.Median)
 		}

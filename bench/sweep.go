@@ -28,6 +28,13 @@ func reaching(share float64, rates []float64, counts func(i int) bool) int {
 	return -1
 }
 
+// first keeps the first setting of a sweep of which something is true.
+func first(keep *int, setting int, is bool) {
+	if *keep == 0 && is {
+		*keep = setting
+	}
+}
+
 // ascending checks the settings of a sweep, each 1 to high.
 func (c *check) ascending(values []int, high int, option string) {
 	c.that(len(values) > 0, option, "no value is given; give at least one")
