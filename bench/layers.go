@@ -194,8 +194,7 @@ func (r *layersRun) config(layer SecurityLayer) (cfg evenkeel.Config, ok bool) {
 }
 
 // rounds gives each layer its turns. The first round only brings all to the speed
-// that they then keep; the order is rotated, so that no layer is always the one that
-// follows another.
+// that they then keep.
 func (r *layersRun) rounds(ctx context.Context) error {
 	o := r.options
 	total := o.Rounds * len(r.layers)
@@ -203,10 +202,10 @@ func (r *layersRun) rounds(ctx context.Context) error {
 		o.Progress.Send(Event{Phase: "layers by turns", Elapsed: time.Duration(done) * o.Slot, Total: time.Duration(total) * o.Slot})
 	}
 	progress(0)
+	order := turns(len(r.layers), 1)
 	for n := -1; n < o.Rounds; n++ {
 		turn := make([]LayersRound, len(r.layers))
-		for i := range r.layers {
-			at := (i + n + len(r.layers)) % len(r.layers)
+		for i, at := range order() {
 			l := r.layers[at]
 			round, err := r.turn(ctx, l, n >= 0)
 			if ctx.Err() != nil {

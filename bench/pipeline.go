@@ -131,8 +131,7 @@ func newPipelineRun(s *server, o PipelineOptions) (*pipelineRun, error) {
 }
 
 // rounds gives each command at each depth its turns. The first round only brings all to
-// the speed that they then keep; the order is rotated, so that none always follows the
-// same other one.
+// the speed that they then keep.
 func (p *pipelineRun) rounds(ctx context.Context) error {
 	const phase = "depths by turns"
 	o := p.options
@@ -142,10 +141,10 @@ func (p *pipelineRun) rounds(ctx context.Context) error {
 	}
 	total := time.Duration(o.Rounds*len(points)) * o.Slot
 	o.Progress.Send(Event{Phase: phase, Total: total})
+	order := turns(len(points), o.Seed)
 	for n := -1; n < o.Rounds; n++ {
-		turns := make([]*pipelineTurn, len(points))
-		for i := range points {
-			at := (i + n + len(points)) % len(points)
+		round := make([]*pipelineTurn, len(points))
+		for i, at := range order() {
 			turn, err := p.turn(ctx, points[at])
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -153,7 +152,7 @@ func (p *pipelineRun) rounds(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s at depth %d: %w", points[at].command.name, points[at].point.Depth, err)
 			}
-			turns[at] = turn
+			round[at] = turn
 			if n >= 0 {
 				o.Progress.Send(Event{
 					Phase: phase, Elapsed: time.Duration(n*len(points)+i+1) * o.Slot, Total: total,
@@ -165,7 +164,7 @@ func (p *pipelineRun) rounds(ctx context.Context) error {
 			continue
 		}
 		// A round counts for all or for none, so that they can be compared.
-		for i, turn := range turns {
+		for i, turn := range round {
 			points[i].add(turn)
 		}
 	}

@@ -40,7 +40,7 @@ type PipelineOptions struct {
 	Keys int
 	// ValueSize is the size of a value in bytes, 1 to 1 MiB. Default 100.
 	ValueSize int
-	// Seed begins all random numbers. Default 1.
+	// Seed begins all random numbers, the order of the turns too. Default 1.
 	Seed uint64
 	// Portable uses the engine over net.Conn also where there is a faster one. Default
 	// false.

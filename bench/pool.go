@@ -130,16 +130,16 @@ type poolPoint struct {
 func newPoolPoint(p PoolPoint) *poolPoint { return &poolPoint{point: p, times: NewLatency()} }
 
 // rounds gives each its turns. The first round only brings all to the speed that they then
-// keep; the order is rotated, so that none always follows the same other one.
+// keep.
 func (p *poolRun) rounds(ctx context.Context) error {
 	const phase = "sizes by turns"
 	o := p.options
 	total := time.Duration(o.Rounds*len(p.points)) * o.Slot
 	o.Progress.Send(Event{Phase: phase, Total: total})
+	order := turns(len(p.points), o.Seed)
 	for n := -1; n < o.Rounds; n++ {
-		turns := make([]*poolTurn, len(p.points))
-		for i := range p.points {
-			at := (i + n + len(p.points)) % len(p.points)
+		round := make([]*poolTurn, len(p.points))
+		for i, at := range order() {
 			turn, err := p.turn(ctx, p.points[at])
 			if ctx.Err() != nil {
 				return errors.Join(ctx.Err(), err)
@@ -148,7 +148,7 @@ func (p *poolRun) rounds(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			turns[at] = turn
+			round[at] = turn
 			if n >= 0 {
 				o.Progress.Send(Event{
 					Phase: phase, Elapsed: time.Duration(n*len(p.points)+i+1) * o.Slot, Total: total,
@@ -160,7 +160,7 @@ func (p *poolRun) rounds(ctx context.Context) error {
 			continue
 		}
 		// A round counts for all or for none, so that they can be compared.
-		for i, turn := range turns {
+		for i, turn := range round {
 			p.points[i].add(turn)
 		}
 	}

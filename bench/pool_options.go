@@ -36,7 +36,7 @@ type PoolOptions struct {
 	Keys int
 	// ValueSize is the size of a value in bytes, 1 to 1 MiB. Default 100.
 	ValueSize int
-	// Seed begins all random numbers. Default 1.
+	// Seed begins all random numbers, the order of the turns too. Default 1.
 	Seed uint64
 	// Disturb allows a given server that is busy, a replica, or near a limit, and a
 	// database with keys in it that a command without placeholders may meet. Default

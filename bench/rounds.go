@@ -2,8 +2,17 @@ package bench
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 )
+
+// turns gives the order of each round of n that take turns: at random, so that none
+// always follows the same other one, whose traces in caches and buffers it would feel. It
+// is the same for the same seed.
+func turns(n int, seed uint64) func() []int {
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // an order need not be unpredictable
+	return func() []int { return random.Perm(n) }
+}
 
 // Estimate is a median over rounds with the interval in which the true median lies
 // with 95 % confidence, whatever the values' distribution: its ends are order

@@ -52,3 +52,30 @@ func TestZonesRank(t *testing.T) {
 		t.Error("the nearest, or one without an answer, is farther than the nearest")
 	}
 }
+
+// In many rounds everyone has followed everyone else, and had each place.
+func TestTurns(t *testing.T) {
+	const n = 5
+	order, again := turns(n, 7), turns(n, 7)
+	var followed [n][n]int
+	var places [n][n]int
+	for range 200 {
+		round, same := order(), again()
+		for i, at := range round {
+			places[at][i]++
+			if i > 0 {
+				followed[at][round[i-1]]++
+			}
+			if same[i] != at {
+				t.Fatal("the same seed gives another order")
+			}
+		}
+	}
+	for a := range n {
+		for b := range n {
+			if places[a][b] == 0 || (followed[a][b] == 0) != (a == b) {
+				t.Errorf("%d had place %d %d times and followed it %d times", a, b, places[a][b], followed[a][b])
+			}
+		}
+	}
+}

@@ -170,13 +170,13 @@ func (r *zonesRun) run(ctx context.Context) {
 	}
 	every := max(int(o.Duration/o.Interval)/zoneRounds, 1)
 	length := o.Duration / zoneStretches
+	order := turns(len(r.zones), 1)
 	start := time.Now()
 	nextStretch := length
 	o.Progress.Send(Event{Phase: phase, Total: o.Duration})
 	for n := 0; time.Since(start) < o.Duration; n++ {
 		round := make([]float64, len(r.zones))
-		for i := range r.zones {
-			at := (i + n) % len(r.zones)
+		for _, at := range order() {
 			z := r.zones[at]
 			round[at] = z.ping(ctx)
 			if n%o.ConnectEvery == 0 && z.kept != nil {
