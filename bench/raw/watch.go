@@ -75,7 +75,7 @@ func (w *watch) tick(now int64) bool {
 		w.gc = readGC()
 	}
 	if r.cfg.OnInterval != nil && r.cfg.Interval > 0 && now-w.last >= int64(r.cfg.Interval) {
-		w.interval(now)
+		w.interval()
 	}
 	if r.cfg.GiveUp > 0 && w.gone(now) >= r.cfg.GiveUp {
 		r.mu.Lock()
@@ -106,7 +106,7 @@ func (w *watch) gone(now int64) time.Duration {
 }
 
 // interval collects what was counted since the last one, and hands it on.
-func (w *watch) interval(now int64) {
+func (w *watch) interval() {
 	var waiting []int
 	for i, e := range w.engines {
 		if e.worker().asked(w.spares[i]) {
@@ -121,7 +121,9 @@ func (w *watch) interval(now int64) {
 		h.counts.reset()
 		w.spares[i] = h.counts
 	}
-	w.emit(sum, now)
+	// Later than when they were asked: what a worker counts meanwhile may be of the measured
+	// part already, and must not come before it.
+	w.emit(sum, w.run.now())
 }
 
 // emit hands on what was collected, in the parts before and after the warm-up's end.

@@ -30,6 +30,7 @@ type worker struct {
 	dues      []int64 // arrivals that are due, and that the stream gave no request for yet
 	claims    int     // arrivals that conns have claimed, and not sent
 	sent      int64   // requests of the measured part
+	early     int64   // those of them that were sent before it was seen to have begun
 	answered  int64   // requests of the measured part that were answered or failed
 	last      int64   // when the last of them was
 
@@ -69,15 +70,20 @@ func newWorker(r *run, id int) *worker {
 
 // measure begins the measured part.
 func (w *worker) measure(from int64) {
-	w.measuring, w.from, w.sent = true, from, 0
+	w.measuring, w.from, w.sent = true, from, w.early
 	if total := w.run.cfg.Requests; total > 0 {
 		workers := int64(w.run.cfg.Workers)
 		w.left = total / workers
 		if int64(w.id) < total%workers {
 			w.left++
 		}
+		w.left -= w.early
 	}
 }
+
+// isEarly reports whether what is due then belongs to the measured part although nobody has
+// seen yet that it has begun: the clock is read more often than the checkpoint comes.
+func (w *worker) isEarly(due int64) bool { return !w.measuring && due >= w.run.warmEnd }
 
 // checkpoint does what is due between two batches of events: the end of the warm-up, and
 // a hand-over when it is asked for. It reports whether the warm-up has just ended.
@@ -142,6 +148,9 @@ func (w *worker) take(c *window, n int, sent, due int64) []byte {
 		w.left -= int64(len(tags))
 		w.sent += int64(len(tags))
 	}
+	if w.isEarly(due) {
+		w.early += int64(len(tags))
+	}
 	w.took(c, requests, tags)
 	return requests
 }
@@ -178,9 +187,14 @@ func (w *worker) takeDue(c *window, n int, now, roomSince int64) []byte {
 		}
 		w.left -= int64(g.n)
 		w.sent += int64(g.n)
+		counts := w.live
+		if w.isEarly(due) {
+			w.early += int64(g.n)
+			counts = w.extra
+		}
 		ready := min(max(due, roomSince), now)
-		w.live.Busy.Record(nanos(ready - due))
-		w.live.Late.Record(nanos(now - ready))
+		counts.Busy.Record(nanos(ready - due))
+		counts.Late.Record(nanos(now - ready))
 	}
 	w.dues = w.dues[:copy(w.dues, w.dues[used:])]
 	w.took(c, requests, tags)
