@@ -118,7 +118,7 @@ func newPipelineRun(s *server, o PipelineOptions) (*pipelineRun, error) {
 		if c.plan, err = w.Compile(); err != nil {
 			return nil, err
 		}
-		if c.name = c.plan.Classes()[0].Name; names[c.name] {
+		if c.name = c.plan.Classes()[0].Name; names[c.name] || len(c.plan.Classes()) > 1 {
 			c.name = text
 		}
 		names[c.name] = true

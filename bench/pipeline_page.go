@@ -78,12 +78,14 @@ func (c *PipelineCommand) advice() string {
 		return fmt.Sprintf("%s at depth %s: %s per second, half of the replies within %s.", c.Name, report.Int(knee.Depth), report.Short(knee.Rate.Median), report.Micros(knee.P50Us))
 	case knee.Depth == deepest.Depth:
 		text = fmt.Sprintf("%s: no depth below %s reaches 90 %% of its %s per second, so the knee may lie deeper: sweep on.", c.Name, report.Int(knee.Depth), report.Short(knee.Rate.Median))
-	case deepest.Depth > best.Depth && deepest.Share != nil && deepest.Share.High < 1 && !deepest.Short:
-		text = fmt.Sprintf("%s: depth %s gets %s of the best rate, %s per second at depth %s; deeper is worse, %s gets %s.",
-			c.Name, report.Int(knee.Depth), knee.share(), report.Short(best.Rate.Median), report.Int(best.Depth), report.Int(deepest.Depth), percent(deepest.Share.Median))
+	case knee == best:
+		text = fmt.Sprintf("%s: depth %s gets the best rate, %s per second%s.", c.Name, report.Int(knee.Depth), report.Short(best.Rate.Median), c.deeper(deepest))
+	case c.deeper(deepest) != "":
+		text = fmt.Sprintf("%s: depth %s gets %s of the best rate, %s per second at depth %s%s.",
+			c.Name, report.Int(knee.Depth), knee.share(), report.Short(best.Rate.Median), report.Int(best.Depth), c.deeper(deepest))
 	default:
 		text = fmt.Sprintf("%s: depth %s gets %s of what depth %s does", c.Name, report.Int(knee.Depth), knee.share(), report.Int(best.Depth))
-		if best != knee && knee.P50Us > 0 && best.P50Us > knee.P50Us {
+		if knee.P50Us > 0 && best.P50Us > knee.P50Us {
 			text += fmt.Sprintf(", and its replies come %s sooner (%s instead of %s)", report.Times(best.P50Us/knee.P50Us), report.Micros(knee.P50Us), report.Micros(best.P50Us))
 		}
 		text += "."
@@ -98,6 +100,15 @@ func (c *PipelineCommand) advice() string {
 		text += fmt.Sprintf(" The rounds leave the knee open between %s and %s.", report.Int(c.KneeLow), report.Int(c.KneeHigh))
 	}
 	return text
+}
+
+// deeper says how much worse the deepest of all is, as far as the rounds tell; empty for
+// not at all.
+func (c *PipelineCommand) deeper(deepest *PipelinePoint) string {
+	if deepest.Depth == c.BestDepth || deepest.Short || deepest.Share == nil || deepest.Share.High >= 1 {
+		return ""
+	}
+	return fmt.Sprintf("; deeper is worse, %s gets %s", report.Int(deepest.Depth), percent(deepest.Share.Median))
 }
 
 // A depth is a bargain against the knee if it gets most of the best rate, and its replies

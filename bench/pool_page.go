@@ -51,8 +51,11 @@ func (r *PoolResult) figures() []report.Figure {
 
 func (r *PoolResult) lead() string {
 	at, best := r.enough(), r.point(r.BestSize)
-	if best == nil || at == nil {
+	switch {
+	case len(r.Points) == 0:
 		return "No round was completed, so there is no size to recommend."
+	case best == nil || at == nil:
+		return "No call came to its end within its turn, so there is no size to recommend: give a longer --slot."
 	}
 	text := fmt.Sprintf("For %s a pool of %s is enough: %s calls per second, ", report.Plural(r.Params.Callers, "caller", "callers"), report.Int(at.Size), report.Short(at.Rate.Median))
 	if at == best {
@@ -85,10 +88,14 @@ func (r *PoolResult) more(at *PoolPoint) string {
 	if last.Size == r.Params.Callers {
 		what += ", one for each caller,"
 	}
-	if last.Share.High < recommendedShare {
+	switch {
+	case last.Share.High < recommendedShare:
 		return fmt.Sprintf(" More is worse: %s get %s of the best rate.", what, percent(last.Share.Median))
+	case last.Share.Median < recommendedShare:
+		return fmt.Sprintf(" Whether more are worse the rounds do not tell: %s get %s (%s to %s) of the best rate.", what, percent(last.Share.Median), percent(last.Share.Low), percent(last.Share.High))
+	default:
+		return fmt.Sprintf(" More bring little: %s get %s of the best rate.", what, percent(last.Share.Median))
 	}
-	return fmt.Sprintf(" More bring little: %s get %s of the best rate.", what, percent(last.Share.Median))
 }
 
 // sharedAdvice compares with the shared lane.

@@ -170,6 +170,23 @@ func TestPoolSentences(t *testing.T) {
 	if lead := r.Page().Lead; r.EnoughSize != 8 || r.Fit != nil || !contains(lead, "the best of all sizes") || !contains(lead, "No larger one was tried") {
 		t.Errorf("enough %d, %+v: %s", r.EnoughSize, r.Fit, lead)
 	}
+	for i := range r.Points {
+		for n := range r.Points[i].Rounds {
+			r.Points[i].Rounds[n].OpsPerS = 0
+		}
+	}
+	r.FindSizes()
+	if lead := r.Page().Lead; r.EnoughSize != 0 || !contains(lead, "longer --slot") {
+		t.Error(lead)
+	}
+	uneven := pools()
+	for n := range uneven.Points[6].Rounds {
+		uneven.Points[6].Rounds[n].OpsPerS *= 0.5 + 0.7*float64(n%2)
+	}
+	uneven.FindSizes()
+	if lead := uneven.Page().Lead; !contains(lead, "Whether more are worse the rounds do not tell: 64, one for each caller, get") {
+		t.Error(lead)
+	}
 	// Without contention or a peak, and where the law does not hold.
 	for want, rates := range map[string][]float64{
 		"The rate grows in proportion": {1_000, 2_000, 4_000, 8_000, 16_000},
