@@ -67,7 +67,7 @@ func (r *PoolResult) lead() string {
 	if r.EnoughLow < r.EnoughHigh {
 		text += fmt.Sprintf(" The rounds leave it open between %s and %s: more of them, or a quieter machine, narrow it.", report.Int(r.EnoughLow), report.Int(r.EnoughHigh))
 	}
-	return text + r.more(at) + r.sharedAdvice(at) + r.limits(at)
+	return text + r.more(at) + r.shorter(at) + r.sharedAdvice(at) + r.limits(at)
 }
 
 // more says what more connections than enough bring.
@@ -96,6 +96,16 @@ func (r *PoolResult) more(at *PoolPoint) string {
 	default:
 		return fmt.Sprintf(" More bring little: %s get %s of the best rate.", what, percent(last.Share.Median))
 	}
+}
+
+// shorter names a larger pool whose calls take less time, which callers who rest may want
+// where the rate is no more.
+func (r *PoolResult) shorter(at *PoolPoint) string {
+	p := r.point(r.P99Size)
+	if p == nil || p.Size <= at.Size || p.P99.High >= at.P99.Low {
+		return ""
+	}
+	return fmt.Sprintf(" For the shortest waits take %s: their p99 is %s.", report.Int(p.Size), report.Micros(p.P99Us))
 }
 
 // sharedAdvice compares with the shared lane.
@@ -174,7 +184,7 @@ func (r *PoolResult) note(p *PoolPoint) string {
 	for _, mark := range []struct {
 		size int
 		name string
-	}{{r.KneeSize, "knee"}, {r.EnoughSize, "enough"}, {r.BestSize, "best"}} {
+	}{{r.KneeSize, "knee"}, {r.EnoughSize, "enough"}, {r.BestSize, "best"}, {r.P99Size, "short"}} {
 		if mark.size == p.Size {
 			if note != "" {
 				note += ", "
@@ -198,7 +208,7 @@ func (r *PoolResult) ratesSection() report.Section {
 			{Name: "", Text: true},
 		},
 		Caption: fmt.Sprintf("Rates are medians over %s; of the best: its ratio in the same round, with its 95 %% interval. A call's time includes its wait for a connection; waited: the mean of that. "+
-			"Knee: the smallest with 90 %% of the best rate; enough: the smallest with 95 %%.", report.Plural(r.Params.Rounds, "round", "rounds")),
+			"Knee: the smallest with 90 %% of the best rate; enough: the smallest with 95 %%; short: the smallest whose p99 is at most 10 %% longer than the shortest.", report.Plural(r.Params.Rounds, "round", "rounds")),
 	}
 	r.rows(func(name string, p *PoolPoint) {
 		share, wait := "–", "–"

@@ -1,5 +1,7 @@
 package bench
 
+import "math"
+
 // PoolSchema names the JSON form of a [PoolResult].
 const PoolSchema = "evenkeel.bench.pool/v1"
 
@@ -27,6 +29,9 @@ type PoolResult struct {
 	EnoughSize int `json:"enough_size"`
 	EnoughLow  int `json:"enough_low"`
 	EnoughHigh int `json:"enough_high"`
+	// P99Size is the smallest size whose p99 is at most 10 % longer than the shortest, by
+	// the medians over the rounds.
+	P99Size int `json:"p99_size"`
 	// Fit describes the rate over the size, or over the callers where these are fewer;
 	// null with fewer than 5 sizes up to the callers.
 	Fit *ScalingFit `json:"fit"`
@@ -97,10 +102,13 @@ func NewPoolResult(env Environment, o PoolOptions) *PoolResult {
 	}
 }
 
+// shortTimes the shortest p99 is as short, for runs differ by as much.
+const shortTimes = 1.1
+
 // FindSizes fills in all that follows from the rounds: rates, shares, the sizes that
 // stand out, and the fit.
 func (r *PoolResult) FindSizes() {
-	r.BestSize, r.KneeSize, r.EnoughSize, r.EnoughLow, r.EnoughHigh, r.Fit = 0, 0, 0, 0, 0, nil
+	r.BestSize, r.KneeSize, r.EnoughSize, r.EnoughLow, r.EnoughHigh, r.P99Size, r.Fit = 0, 0, 0, 0, 0, 0, nil
 	var best *PoolPoint
 	for i := range r.Points {
 		p := &r.Points[i]
@@ -116,6 +124,12 @@ func (r *PoolResult) FindSizes() {
 		return
 	}
 	r.BestSize = best.Size
+	shortest := math.Inf(1)
+	for i := range r.Points {
+		if p := &r.Points[i]; r.useful(i) && p.Calls > 0 && p.P99 != nil {
+			shortest = min(shortest, p.P99.Median)
+		}
+	}
 	var n, rates []float64
 	for i := range r.Points {
 		p := &r.Points[i]
@@ -127,6 +141,7 @@ func (r *PoolResult) FindSizes() {
 		first(&r.EnoughSize, p.Size, p.Share.Median >= recommendedShare)
 		first(&r.EnoughLow, p.Size, p.Share.High >= recommendedShare)
 		first(&r.EnoughHigh, p.Size, p.Share.Low >= recommendedShare)
+		first(&r.P99Size, p.Size, p.Calls > 0 && p.P99.Median <= shortTimes*shortest)
 		if p.Rate.Median > 0 {
 			n, rates = append(n, float64(min(p.Size, r.Params.Callers))), append(rates, p.Rate.Median)
 		}

@@ -157,6 +157,15 @@ func TestPoolSentences(t *testing.T) {
 			t.Errorf("%q is not in %q", want, lead)
 		}
 	}
+	for i := range r.Points {
+		for n := range r.Points[i].Rounds {
+			r.Points[i].Rounds[n].P99Us = 100 + 6_400/float64(r.Points[i].Size)
+		}
+	}
+	r.FindSizes()
+	if lead := r.Page().Lead; r.P99Size != 64 || !contains(lead, "For the shortest waits take 64: their p99 is 985 µs.") {
+		t.Errorf("p99 size %d: %s", r.P99Size, lead)
+	}
 	r.Params.Callers, r.Environment.CPUs = 200, 2
 	r.Points[3].Errors, r.Points[3].Error = 4, "OOM command not allowed"
 	r.FindSizes()
