@@ -1,9 +1,12 @@
 // Package bench measures what connections cost on a server: how much slower a
 // new connection for each command is than reuse (Connect), how many connections
 // a pool opens under load (Churn), what a fault does to callers and to the
-// server (Storm), and where more pipelining (Depth) or more connections
-// (PoolSize) stop to pay. The command line's bench and demo only parse flags and
-// call it; a Go program can do the same.
+// server (Storm), what connections at rest, a full server, slow readers, and
+// passwords and TLS cost (Idle, MaxClients, SlowReaders, Layers), how far
+// endpoints are (Zones), and where more pipelining (Pipeline; in small Depth) or
+// more connections (Pool; in small PoolSize) stop to pay. Run sends a workload.
+// The command line's bench and demo only parse flags and call it; a Go program
+// can do the same.
 //
 // Each experiment has an options struct, made by its Default function, whose
 // fields are taken literally: no number has a hidden meaning. Validate says what
@@ -15,10 +18,9 @@
 // What the package never does: it prints nothing on its own, reads no
 // environment variable, and keeps no password in a result. A server that it was
 // given and that has no room or time for the Plan is refused before any load (a
-// [RefusedError]), keys carry [KeyPrefix] and a TTL and are removed at the end, and
-// a private server is stopped however the run ends. Connections are counted as
-// the server (or a relay before it) counts them, never by the client's own
-// bookkeeping alone.
+// [RefusedError]), keys carry [KeyPrefix] and are removed at the end, and a private
+// server is stopped however the run ends. Connections are counted as the server
+// (or a relay before it) counts them, never by the client's own bookkeeping alone.
 //
 // Invariants: a measuring function that is cancelled returns what it has so far
 // together with the context's error, the result marked as interrupted; results

@@ -10,8 +10,8 @@ import (
 	"github.com/evenkeel-go/evenkeel/report"
 )
 
-// KeyPrefix begins every key that the experiments write. The keys have a TTL
-// and are removed at the end of a run.
+// KeyPrefix begins every key that the experiments write. The keys are removed at
+// the end of a run; those of Run, Pipeline and Pool have no TTL besides.
 const KeyPrefix = "evenkeel:bench:"
 
 // OptionError says which option is out of bounds and what to do about it.

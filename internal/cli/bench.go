@@ -12,7 +12,7 @@ import (
 
 const benchLong = `Measure what connections cost on a server of yours (--url, or -h and -p), or on
 a private one, which is started for the run and stopped afterwards. The plan is
-printed before any load. Keys have a prefix and a TTL, and are removed at the end.
+printed before any load. Keys have a prefix, and are removed at the end.
 
 With redis-benchmark's flags instead of a command it does what redis-benchmark does,
 and prints what it prints: on 127.0.0.1:6379 unless told otherwise, and without the
