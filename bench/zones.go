@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -29,6 +28,7 @@ func Zones(ctx context.Context, o ZonesOptions) (*ZonesResult, error) {
 	}
 	r := NewZonesResult(NewEnvironment(time.Now()), o)
 	r.Environment.ServerKind = ServerGiven
+	running, stop := context.WithCancel(ctx)
 	run := zonesRun{options: o, result: r}
 	for _, t := range o.Targets {
 		e := &zone{cfg: zoneConfig(t, o.Timeout), pings: NewLatency(), connects: NewLatency(), tcp: NewLatency(), stretch: NewLatency()}
@@ -36,7 +36,8 @@ func Zones(ctx context.Context, o ZonesOptions) (*ZonesResult, error) {
 		run.zones = append(run.zones, e)
 	}
 	defer run.close()
-	run.run(ctx)
+	defer stop() // ends the dials that close waits for
+	run.run(running)
 	run.finish()
 	if ctx.Err() != nil {
 		r.Interrupted = true
@@ -77,46 +78,61 @@ type zone struct {
 	stretch  *Latency // PINGs of the current stretch
 	result   ZonesEndpoint
 	first    error
-	over     [2]int64  // PINGs over 1 ms and 3 ms
-	rest     time.Time // the endpoint is left alone until then
+	over     [2]int64    // PINGs over 1 ms and 3 ms
+	opening  chan opened // a dial of kept is under way; nil for none
 }
 
-// failed notes a failure that took so long. The endpoint then rests: one that lets its
-// callers run into their timeouts takes a tenth of the run, and not all of it from the
-// others.
-func (z *zone) failed(err error, took time.Duration) {
-	z.rest = time.Now().Add(9 * took)
+// opened is how a dial ended.
+type opened struct {
+	conn *evenkeel.Conn
+	err  error
+}
+
+func (z *zone) failed(err error) {
 	z.result.Errors++
 	if z.first == nil {
 		z.first, z.result.Error = err, err.Error()
 	}
 }
 
-// dial opens a conn and records its time.
-func (z *zone) dial(ctx context.Context) *evenkeel.Conn {
+// timeDial opens a conn, records its time, and closes it.
+func (z *zone) timeDial(ctx context.Context) {
 	conn, t, err := timedDial(ctx, z.cfg)
 	if err != nil {
 		if ctx.Err() == nil {
-			z.failed(err, t.Total)
+			z.failed(err)
 		}
-		return nil
+		return
 	}
 	z.connects.Record(t.Total)
 	z.tcp.Record(t.Connect)
-	return conn
+	_ = conn.Close() // it has done its work
 }
 
-// open opens the conn that is kept, and asks the endpoint what it is.
-func (z *zone) open(ctx context.Context) bool {
-	if z.kept != nil {
-		return true
+// begin begins to open the conn that is kept. Nobody waits for it: an endpoint that hangs
+// takes no time from the others.
+func (z *zone) begin(ctx context.Context) {
+	if z.kept != nil || z.opening != nil {
+		return
 	}
-	if time.Now().Before(z.rest) {
-		return false
+	done := make(chan opened, 1)
+	z.opening = done
+	go func() {
+		conn, err := evenkeel.Dial(ctx, z.cfg)
+		done <- opened{conn, err}
+	}()
+}
+
+// took takes what a dial gave, and asks the endpoint what it is.
+func (z *zone) took(ctx context.Context, o opened) {
+	z.opening = nil
+	if o.err != nil {
+		if ctx.Err() == nil {
+			z.failed(o.err)
+		}
+		return
 	}
-	if z.kept = z.dial(ctx); z.kept == nil {
-		return false
-	}
+	z.kept = o.conn
 	info := z.kept.Info()
 	z.result.Server, z.result.Version = info.Server, info.Version
 	// A server that forbids INFO is measured without it.
@@ -131,12 +147,19 @@ func (z *zone) open(ctx context.Context) bool {
 		z.result.Role = fields["role"]
 	}
 	z.kept = w.conn // another one, if the first was lost meanwhile
-	return true
 }
 
-// ping times one PING, and returns it in µs, 0 when it failed.
+// ping times one PING, and returns it in µs, 0 when there was none.
 func (z *zone) ping(ctx context.Context) float64 {
-	if !z.open(ctx) {
+	z.begin(ctx)
+	if z.opening != nil {
+		select {
+		case o := <-z.opening:
+			z.took(ctx, o)
+		default:
+		}
+	}
+	if z.kept == nil {
 		return 0
 	}
 	begin := time.Now()
@@ -144,9 +167,9 @@ func (z *zone) ping(ctx context.Context) float64 {
 	elapsed := time.Since(begin)
 	if err != nil {
 		if ctx.Err() == nil {
-			z.failed(err, elapsed)
+			z.failed(err)
 		}
-		_ = z.kept.Close() // another one is opened in the next round
+		_ = z.kept.Close() // another one is opened
 		z.kept = nil
 		return 0
 	}
@@ -161,12 +184,15 @@ func (z *zone) ping(ctx context.Context) float64 {
 	return us
 }
 
-// run makes the rounds.
+// run makes the rounds. A dial that it has begun may be under way when it returns.
 func (r *zonesRun) run(ctx context.Context) {
 	const phase = "endpoints by turns"
 	o := r.options
+	for _, z := range r.zones {
+		z.begin(ctx)
+	}
 	for _, z := range r.zones { // before the time counts
-		z.open(ctx)
+		z.took(ctx, <-z.opening)
 	}
 	every := max(int(o.Duration/o.Interval)/zoneRounds, 1)
 	length := o.Duration / zoneStretches
@@ -180,9 +206,7 @@ func (r *zonesRun) run(ctx context.Context) {
 			z := r.zones[at]
 			round[at] = z.ping(ctx)
 			if n%o.ConnectEvery == 0 && z.kept != nil {
-				if conn := z.dial(ctx); conn != nil {
-					_ = conn.Close() // it has done its work
-				}
+				z.timeDial(ctx)
 			}
 		}
 		if ctx.Err() != nil {
@@ -241,13 +265,14 @@ func (r *zonesRun) finish() {
 	r.result.rank(r.rounds)
 }
 
-// close closes the conns that were kept.
+// close closes the conns that were kept, and those that still come.
 func (r *zonesRun) close() {
-	var errs []error
 	for _, z := range r.zones {
+		if z.opening != nil {
+			z.kept = (<-z.opening).conn
+		}
 		if z.kept != nil {
-			errs = append(errs, z.kept.Close())
+			_ = z.kept.Close() // nothing is owed on it
 		}
 	}
-	_ = errors.Join(errs...) // nothing is owed on them
 }

@@ -69,8 +69,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// An endpoint that lets its callers run into their timeouts takes no time from the others
-// but a small share.
+// An endpoint that lets its callers run into their timeouts takes no time from the others.
 func TestZonesSilentEndpoint(t *testing.T) {
 	noLeaks(t)
 	s := evenkeeltest.StartServer(t)
@@ -78,16 +77,17 @@ func TestZonesSilentEndpoint(t *testing.T) {
 	relay.Hold(evenkeeltest.ToClient)
 	o := bench.DefaultZonesOptions()
 	o.Targets = endpoints(relay.Addr(), s.Addr())
-	o.Duration, o.Interval, o.Timeout = time.Second, time.Millisecond, 100*time.Millisecond
+	o.Duration, o.Interval, o.Timeout = time.Second, time.Millisecond, 200*time.Millisecond
 	r, err := bench.Zones(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One before the time counts, one in it, and one more on a machine that stalls.
-	if silent := r.Endpoints[0]; silent.Errors < 1 || silent.Errors > 3 || silent.Pings != 0 {
+	// One dial before the time counts, and no more than five in it.
+	if silent := r.Endpoints[0]; silent.Errors < 1 || silent.Errors > 6 || silent.Pings != 0 || !contains(silent.Error, "handshake") {
 		t.Errorf("%+v", silent)
 	}
-	if r.Nearest == nil || *r.Nearest != 1 || r.Endpoints[1].Pings == 0 {
+	// Had each of its dials been waited for, there would be one ping between two of them.
+	if r.Nearest == nil || *r.Nearest != 1 || r.Endpoints[1].Pings < 20 {
 		t.Errorf("%+v", r.Endpoints[1])
 	}
 }
