@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-go/evenkeel/bench"
-	"github.com/evenkeel-go/evenkeel/report"
 )
 
 const benchLong = `Measure what connections cost on a server of yours (--url, or -h and -p), or on
@@ -122,17 +120,7 @@ func (s *session) churnCommand() *cobra.Command {
 					o.Modes = append(o.Modes, bench.ChurnMode(m))
 				}
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.ChurnResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.ChurnResult, error) {
-					o.Progress = p
-					return s.Experiments.Churn(ctx, o)
-				},
-				page: func(r *bench.ChurnResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Churn)
 		},
 	}
 	fs := cmd.Flags()
@@ -176,17 +164,7 @@ func (s *session) connectCommand() *cobra.Command {
 				return err
 			}
 			o.Auth, o.TLS = !skipAuth, !skipTLS
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.ConnectResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.ConnectResult, error) {
-					o.Progress = p
-					return s.Experiments.Connect(ctx, o)
-				},
-				page: func(r *bench.ConnectResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Connect)
 		},
 	}
 	fs := cmd.Flags()
@@ -232,23 +210,11 @@ func (s *session) stormCommand() *cobra.Command {
 			if o.Target, err = s.target(cmd.Context(), &server, cmd.Flags()); err != nil {
 				return err
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.StormResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.StormResult, error) {
-					o.Progress = p
-					return s.Experiments.Storm(ctx, o)
-				},
-				page: func(r *bench.StormResult) report.Page { return r.Page() },
-				missed: func(r *bench.StormResult) []string {
-					var out []string
-					for _, v := range r.Missed() {
-						out = append(out, v.Name+" ("+v.Measured+", at most "+v.Limit+")")
-					}
-					return out
-				},
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Storm, func(r *bench.StormResult) (missed, _ []string) {
+				for _, v := range r.Missed() {
+					missed = append(missed, v.Name+" ("+v.Measured+", at most "+v.Limit+")")
+				}
+				return missed, nil
 			})
 		},
 	}

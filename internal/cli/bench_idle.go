@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-go/evenkeel/bench"
-	"github.com/evenkeel-go/evenkeel/report"
 )
 
 const idleLong = `Open many connections that then do nothing: how fast they open, what each takes of
@@ -31,17 +28,7 @@ func (s *session) idleCommand() *cobra.Command {
 			if o.Target, err = s.target(cmd.Context(), &server, cmd.Flags()); err != nil {
 				return err
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.IdleResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.IdleResult, error) {
-					o.Progress = p
-					return s.Experiments.Idle(ctx, o)
-				},
-				page: func(r *bench.IdleResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Idle)
 		},
 	}
 	fs := cmd.Flags()

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-go/evenkeel/bench"
-	"github.com/evenkeel-go/evenkeel/report"
 )
 
 const layersLong = `What do a password, a user with restrictions (ACL) and TLS cost: to open a
@@ -41,17 +39,7 @@ func (s *session) layersCommand() *cobra.Command {
 					o.Layers = append(o.Layers, bench.SecurityLayer(l))
 				}
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.LayersResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.LayersResult, error) {
-					o.Progress = p
-					return s.Experiments.Layers(ctx, o)
-				},
-				page: func(r *bench.LayersResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Layers)
 		},
 	}
 	fs := cmd.Flags()

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-go/evenkeel/bench"
-	"github.com/evenkeel-go/evenkeel/report"
 )
 
 const maxClientsLong = `Fill a server up to its limit of clients (maxclients). What do those see who come
@@ -33,17 +30,7 @@ func (s *session) maxClientsCommand() *cobra.Command {
 			if o.Target, err = s.target(cmd.Context(), &server, cmd.Flags()); err != nil {
 				return err
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.MaxClientsResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.MaxClientsResult, error) {
-					o.Progress = p
-					return s.Experiments.MaxClients(ctx, o)
-				},
-				page: func(r *bench.MaxClientsResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.MaxClients)
 		},
 	}
 	fs := cmd.Flags()

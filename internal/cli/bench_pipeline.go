@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-go/evenkeel/bench"
-	"github.com/evenkeel-go/evenkeel/report"
 )
 
 const pipelineLong = `How deep should a pipeline be? Each command is sent at each depth by turns, in many
@@ -38,17 +35,7 @@ func (s *session) pipelineCommand() *cobra.Command {
 			if !fs.Changed("workers") { // fewer connections need fewer threads
 				o.Workers = max(min(o.Workers, o.Conns), 1)
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.PipelineResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.PipelineResult, error) {
-					o.Progress = p
-					return s.Experiments.Pipeline(ctx, o)
-				},
-				page: func(r *bench.PipelineResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Pipeline)
 		},
 	}
 	fs := cmd.Flags()

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-go/evenkeel/bench"
-	"github.com/evenkeel-go/evenkeel/report"
 )
 
 const poolLong = `How many connections do so many callers need? They share pools of each size by turns,
@@ -35,17 +32,7 @@ func (s *session) poolCommand() *cobra.Command {
 			if o.Target, err = s.target(cmd.Context(), &server, cmd.Flags()); err != nil {
 				return err
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.PoolResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.PoolResult, error) {
-					o.Progress = p
-					return s.Experiments.Pool(ctx, o)
-				},
-				page: func(r *bench.PoolResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Pool)
 		},
 	}
 	fs := cmd.Flags()

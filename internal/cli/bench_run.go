@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -79,25 +78,14 @@ func (s *session) runCommand() *cobra.Command {
 				o.Observe = m.observe
 				s.say("note: metrics are at http://" + where + "/metrics while it runs")
 			}
-			return run(cmd.Context(), s, &out, experiment[bench.RunResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.RunResult, error) {
-					o.Progress = p
-					return s.Experiments.Run(ctx, o)
-				},
-				page: func(r *bench.RunResult) report.Page { return r.Page() },
-				missed: func(r *bench.RunResult) []string {
-					if r.Failed <= maxErrors {
-						return nil
-					}
-					return []string{fmt.Sprintf("failed requests (%s, at most %s)", report.Int(r.Failed), report.Int(maxErrors))}
-				},
-				notes: func(r *bench.RunResult) []string {
-					if !r.Verdict.GeneratorBound {
-						return nil
-					}
-					return []string{bench.GeneratorBound + ": " + r.Verdict.Reason}
-				},
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Run, func(r *bench.RunResult) (missed, notes []string) {
+				if r.Failed > maxErrors {
+					missed = append(missed, fmt.Sprintf("failed requests (%s, at most %s)", report.Int(r.Failed), report.Int(maxErrors)))
+				}
+				if r.Verdict.GeneratorBound {
+					notes = append(notes, bench.GeneratorBound+": "+r.Verdict.Reason)
+				}
+				return missed, notes
 			})
 		},
 	}

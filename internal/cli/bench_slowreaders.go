@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-go/evenkeel/bench"
-	"github.com/evenkeel-go/evenkeel/report"
 )
 
 const slowReadersLong = `Clients ask for a large value and read it slowly. What they do not read the server
@@ -32,17 +29,7 @@ func (s *session) slowReadersCommand() *cobra.Command {
 			if o.Target, err = s.target(cmd.Context(), &server, cmd.Flags()); err != nil {
 				return err
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.SlowReadersResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.SlowReadersResult, error) {
-					o.Progress = p
-					return s.Experiments.SlowReaders(ctx, o)
-				},
-				page: func(r *bench.SlowReadersResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.SlowReaders)
 		},
 	}
 	fs := cmd.Flags()

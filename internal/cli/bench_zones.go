@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/evenkeel-go/evenkeel/bench"
-	"github.com/evenkeel-go/evenkeel/report"
 )
 
 const zonesLong = `How far is each of these endpoints from here, and which is the nearest? In every
@@ -38,17 +37,7 @@ func (s *session) zonesCommand() *cobra.Command {
 			if o.Targets, err = s.endpoints(cmd.Context(), &server, cmd.Flags(), args); err != nil {
 				return err
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.ZonesResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.ZonesResult, error) {
-					o.Progress = p
-					return s.Experiments.Zones(ctx, o)
-				},
-				page: func(r *bench.ZonesResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Zones)
 		},
 	}
 	fs := cmd.Flags()

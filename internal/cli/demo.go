@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-go/evenkeel/bench"
-	"github.com/evenkeel-go/evenkeel/report"
 )
 
 const demoLong = `Show in about half a minute what connections cost and how to keep them. Needs no
@@ -28,17 +25,7 @@ func (s *session) demoCommand() *cobra.Command {
 			if o.StartEmbedded != nil && !bench.CanLaunch() {
 				o.Embedded = true // the plan then says what will really run
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, &out, experiment[bench.DemoResult]{
-				plan: o.Plan(),
-				measure: func(ctx context.Context, p bench.Progress) (*bench.DemoResult, error) {
-					o.Progress = p
-					return s.Experiments.Demo(ctx, o)
-				},
-				page: func(r *bench.DemoResult) report.Page { return r.Page() },
-			})
+			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Demo)
 		},
 	}
 	out.register(cmd.Flags())

@@ -11,20 +11,28 @@ import (
 	"github.com/evenkeel-go/evenkeel/report"
 )
 
-// experiment is one run: its plan, and what to call.
-type experiment[T any] struct {
-	plan    bench.Plan
-	measure func(context.Context, bench.Progress) (*T, error)
-	page    func(*T) report.Page
-	// missed names the thresholds that were not met; may be nil.
-	missed func(*T) []string
-	// notes are said on standard error after the result; may be nil.
-	notes func(*T) []string
+// options are an experiment's.
+type options interface {
+	Validate() error
+	Plan() bench.Plan
 }
 
-// run shows the plan, runs the experiment and shows its result, in part if the
-// run was cut short.
-func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[T]) error {
+// resultOf is a result that is handed around by its address.
+type resultOf[T any] interface {
+	*T
+	bench.Result
+}
+
+// run checks the options, shows the plan, runs the experiment and shows its result, in part
+// if the run was cut short. progress is the field of the options for it. check, if there is
+// one, names the thresholds that a result missed, and what to note about it.
+func run[O options, T any, R resultOf[T]](
+	ctx context.Context, s *session, out *outputFlags, o *O, progress *bench.Progress,
+	measure func(context.Context, O) (R, error), check ...func(R) (missed, notes []string),
+) error {
+	if err := (*o).Validate(); err != nil {
+		return err
+	}
 	f, err := out.open()
 	if err != nil {
 		return err
@@ -32,7 +40,7 @@ func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[
 	defer f.discard()
 	if !out.quiet {
 		s.say("what will run:")
-		for line := range e.plan.Lines() {
+		for line := range (*o).Plan().Lines() {
 			s.say("  " + line)
 		}
 	}
@@ -40,16 +48,20 @@ func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[
 	unwatch := context.AfterFunc(ctx, func() {
 		p.event(bench.Event{Note: "interrupted: cleaning up; once more to stop at once"})
 	})
-	found, err := e.measure(ctx, p.event)
+	*progress = p.event
+	found, err := measure(ctx, *o)
 	unwatch()
 	p.close()
 
+	var missed []string
 	if found != nil {
-		if err := s.show(out, f, result{found, e.page(found)}); err != nil {
+		if err := s.show(out, f, result{found, found.Page()}); err != nil {
 			return failed(err)
 		}
-		if e.notes != nil {
-			for _, note := range e.notes(found) {
+		for _, look := range check {
+			var notes []string
+			missed, notes = look(found)
+			for _, note := range notes {
 				s.say("note: " + note)
 			}
 		}
@@ -60,10 +72,7 @@ func run[T any](ctx context.Context, s *session, out *outputFlags, e experiment[
 	case err != nil:
 		return failed(err)
 	}
-	if e.missed == nil || found == nil {
-		return nil
-	}
-	if missed := e.missed(found); len(missed) > 0 {
+	if len(missed) > 0 {
 		return &failure{ExitFindings, fmt.Errorf("missed: %s", report.List(missed))}
 	}
 	return nil
