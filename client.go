@@ -193,15 +193,15 @@ type dialPhase struct {
 // slowPhase is when a phase of a dial is worth a word: what is well takes a few round trips.
 const slowPhase = 200 * time.Millisecond
 
-// dialWaits says what a dial that is under way waits for; nil while there is nothing to say.
-func (c *Client) dialWaits() error {
+// dialWaits says what a dial that is under way waits for; empty while there is nothing to say.
+func (c *Client) dialWaits() string {
 	phase := c.dialing.Load()
 	if phase == nil {
-		return nil
+		return ""
 	}
 	waited := time.Since(phase.since)
 	if waited < slowPhase {
-		return nil
+		return ""
 	}
 	var what string
 	switch phase.name {
@@ -212,7 +212,7 @@ func (c *Client) dialWaits() error {
 	default:
 		what = "the host to accept it: wrong address, a firewall, or a full accept queue"
 	}
-	return fmt.Errorf("none yet, but a dial has waited %v for %s", waited.Round(time.Millisecond), what)
+	return fmt.Sprintf("no dial has failed yet, but one has waited %v for %s", waited.Round(time.Millisecond), what)
 }
 
 // dial opens a conn for a lane. The pool calls it, when the governor allows.

@@ -191,34 +191,39 @@ func (c *Client) lanePool(lane Lane) (*pool.Pool[*wire.Conn], error) {
 	}
 }
 
-// explainAcquire names the setting that limits a lane when the lane was full.
+// explainAcquire names the setting that limits a lane when the lane was full, or what the dial waits for that would have
+// filled it.
 func (c *Client) explainAcquire(lane Lane, err error) error {
 	e, ok := errors.AsType[*pool.AcquireError](err)
-	if ok && e.Cause == nil && e.Stat.Dialing > 0 {
-		e.Cause = c.dialWaits()
+	if !ok || !errors.Is(err, ErrAcquireTimeout) {
+		return err
+	}
+	dial := ""
+	if e.Cause == nil && e.Stat.Dialing > 0 {
+		dial = c.dialWaits()
 	}
 	switch {
-	case !ok || !errors.Is(err, ErrAcquireTimeout):
-		return err
 	case lane == LaneShared && e.Stat.InUse > 0:
-		return &laneFullError{"the shared conns have stalled: the server owes replies", err}
+		return &advisedError{"the shared conns have stalled: the server owes replies", err}
+	case dial != "":
+		return &advisedError{dial, err}
 	case e.Stat.InUse < e.Stat.Max:
 		return err
 	case lane == LaneBlocking:
-		return &laneFullError{"every conn of the blocking lane is waiting on the server: each worker needs one, so raise Config.MaxBlocking", err}
+		return &advisedError{"every conn of the blocking lane is waiting on the server: each worker needs one, so raise Config.MaxBlocking", err}
 	default:
-		return &laneFullError{"every exclusive conn is in use: raise Config.Size or Overflow, or hold conns for a shorter time", err}
+		return &advisedError{"every exclusive conn is in use: raise Config.Size or Overflow, or hold conns for a shorter time", err}
 	}
 }
 
-// laneFullError is an acquire error with advice.
-type laneFullError struct {
+// advisedError is an acquire error with what it probably means, or what to do.
+type advisedError struct {
 	advice string
 	err    error
 }
 
-func (e *laneFullError) Error() string { return e.err.Error() + "; " + e.advice }
-func (e *laneFullError) Unwrap() error { return e.err }
+func (e *advisedError) Error() string { return e.err.Error() + "; " + e.advice }
+func (e *advisedError) Unwrap() error { return e.err }
 
 // succeeded tells the governor and the retry budget that the server answers.
 func (c *Client) succeeded() {

@@ -64,9 +64,10 @@ func TestJournalThatCannotBeWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadRun(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
+	read, err := ReadResult(bytes.NewReader(data))
+	got, ok := read.(*RunResult)
+	if err != nil || !ok {
+		t.Fatalf("%T, %v", read, err)
 	}
 	if got.OK != 10 || got.ElapsedS != 4 || got.Total.Service.Count != 10 || got.Interrupted {
 		t.Errorf("%d OK in %v s, %d times, interrupted %v", got.OK, got.ElapsedS, got.Total.Service.Count, got.Interrupted)

@@ -19,11 +19,12 @@ import (
 
 func readRun(t *testing.T, data []byte) *bench.RunResult {
 	t.Helper()
-	r, err := bench.ReadRun(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
+	r, err := bench.ReadResult(bytes.NewReader(data))
+	run, ok := r.(*bench.RunResult)
+	if err != nil || !ok {
+		t.Fatalf("%T, %v", r, err)
 	}
-	return r
+	return run
 }
 
 // journalled runs with a journal, and returns the result and the journal.
@@ -95,7 +96,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 		"empty": nil, "half a first line": data[:first/2], "a line of garbage": append(bytes.Clone(data[:first]), "garbage\n"...),
 		"no first line": data[first:], "another schema": bytes.Replace(data, []byte("journal/v1"), []byte("journal/v2"), 1),
 	} {
-		if _, err := bench.ReadRun(bytes.NewReader(bad)); err == nil {
+		if _, err := bench.ReadResult(bytes.NewReader(bad)); err == nil {
 			t.Errorf("%s was read", name)
 		}
 	}

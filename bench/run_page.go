@@ -78,7 +78,7 @@ func (r *RunResult) troubles() string {
 		out = append(out, "The run ended before its time: "+r.Fault+".")
 	}
 	if r.Failed > 0 {
-		out = append(out, fmt.Sprintf("%s of the requests failed (%s); they are in no time shown.", report.Percent(r.FailedShare()), sayCounts(r.Errors)))
+		out = append(out, fmt.Sprintf("%s of the requests failed (%s); they are in no time shown.", report.Percent(r.FailedShare()), r.Failures()))
 	}
 	if r.Unanswered > 0 {
 		out = append(out, fmt.Sprintf("%s had no answer when the run ended, the oldest for %s.", report.Plural(r.Unanswered, "request", "requests"), report.Micros(r.OldestUnansweredUs)))

@@ -366,6 +366,10 @@ func (r *RunResult) measured(m *raw.Result) {
 	}
 }
 
+// Failures lists the failed requests by code on one line, the most frequent first; empty
+// for none.
+func (r *RunResult) Failures() string { return sayCounts(r.Errors) }
+
 // FailedShare is the share of the requests that failed, 0 to 1.
 func (r *RunResult) FailedShare() float64 {
 	if n := r.OK + r.Failed; n > 0 {

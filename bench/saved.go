@@ -83,19 +83,6 @@ func ReadResult(data io.Reader) (Result, error) {
 	return r, nil
 }
 
-// ReadRun is ReadResult for a run.
-func ReadRun(data io.Reader) (*RunResult, error) {
-	r, err := ReadResult(data)
-	if err != nil {
-		return nil, err
-	}
-	run, ok := r.(*RunResult)
-	if !ok {
-		return nil, errors.New("it is the result of another experiment, not of a run")
-	}
-	return run, nil
-}
-
 // check refuses a document that was cut or edited so that it cannot be shown.
 func (r *RunResult) check() error {
 	open := r.Loop == LoopOpen

@@ -60,13 +60,6 @@ func TestReadResultRefuses(t *testing.T) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)
 		}
 	}
-	idle, err := json.Marshal(bench.NewIdleResult(bench.Environment{}, bench.DefaultIdleOptions()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bench.ReadRun(bytes.NewReader(idle)); err == nil || !strings.Contains(err.Error(), "another experiment") {
-		t.Errorf("%v", err)
-	}
 }
 
 func TestRunForms(t *testing.T) {

@@ -169,12 +169,8 @@ func (s *session) redisTest(ctx context.Context, f *redisFlags, o bench.RunOptio
 		s.say("note: " + t.Title + ": " + bench.GeneratorBound + ": " + r.Verdict.Reason)
 	}
 	if r.Failed > 0 {
-		var what []string
-		for code, n := range r.Errors {
-			what = append(what, report.Int(n)+" × "+code)
-		}
 		return &failure{ExitFindings, fmt.Errorf("%s: %s of %s failed (%s); they are in no figure shown",
-			t.Title, report.Int(r.Failed), report.Plural(r.OK+r.Failed, "request", "requests"), strings.Join(what, ", "))}
+			t.Title, report.Int(r.Failed), report.Plural(r.OK+r.Failed, "request", "requests"), r.Failures())}
 	}
 	return nil
 }
@@ -273,11 +269,11 @@ func (f *redisFlags) loads(ctx context.Context, args []string) ([]*workload.Work
 		return loads, nil
 	}
 	if f.lastFromStdin {
-		text, err := readStdin(ctx)
+		last, err := readInput(ctx, "-x: standard input", func() (io.ReadCloser, error) { return io.NopCloser(os.Stdin), nil })
 		if err != nil {
 			return nil, err
 		}
-		args = append(append([]string{}, args...), text)
+		args = append(append([]string{}, args...), string(last))
 	}
 	f.payload = encodedSize(args)
 	w := &workload.Workload{
@@ -299,28 +295,6 @@ func encodedSize(args []string) int64 {
 		size += len(fmt.Sprintf("$%d\r\n%s\r\n", len(a), a))
 	}
 	return int64(size)
-}
-
-// readStdin reads the last argument of a command.
-func readStdin(ctx context.Context) (string, error) {
-	type outcome struct {
-		data []byte
-		err  error
-	}
-	done := make(chan outcome, 1)
-	go func() { // reading a terminal cannot be interrupted
-		data, err := io.ReadAll(io.LimitReader(os.Stdin, maxFile+1))
-		done <- outcome{data, err}
-	}()
-	select {
-	case o := <-done:
-		if o.err == nil && len(o.data) > maxFile {
-			o.err = fmt.Errorf("-x: standard input is longer than %d MiB", maxFile>>20)
-		}
-		return string(o.data), o.err
-	case <-ctx.Done():
-		return "", failed(errors.New("interrupted while standard input was read; nothing was run"))
-	}
 }
 
 // isRedisBenchmark reports whether a command line is one of redis-benchmark's: it has one of

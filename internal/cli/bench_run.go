@@ -65,10 +65,10 @@ func (s *session) runCommand() *cobra.Command {
 			if maxErrors < 0 {
 				return &bench.OptionError{Option: "max-errors", Problem: fmt.Sprintf("%d is negative; give 0 to allow none", maxErrors)}
 			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
 			if metricsAt != "" {
+				if err := o.Validate(); err != nil {
+					return err // before anything listens
+				}
 				m := newRunMetrics()
 				where, stop, err := m.serve(cmd.Context(), metricsAt)
 				if err != nil {
