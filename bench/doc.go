@@ -1,12 +1,15 @@
-// Package bench measures what connections cost on a server: how much slower a
-// new connection for each command is than reuse (Connect), how many connections
-// a pool opens under load (Churn), what a fault does to callers and to the
-// server (Storm), what connections at rest, a full server, slow readers, and
-// passwords and TLS cost (Idle, MaxClients, SlowReaders, Layers), how far
-// endpoints are (Zones), and where more pipelining (Pipeline; in small Depth) or
-// more connections (Pool; in small PoolSize) stop to pay. Run sends a workload.
-// The command line's bench and demo only parse flags and call it; a Go program
-// can do the same.
+// Package bench measures what connections cost on a server, and what load does to it.
+// Experiments ask one question each: what a new connection for each command costs
+// (Connect) and which layer of it (Layers), how many connections a pool opens under load
+// (Churn), what a fault does (Storm), what connections that do nothing (Idle), a full
+// server (MaxClients) and slow clients (SlowReaders) cost, how far endpoints are (Zones),
+// and how deep a pipeline (Pipeline) and how large a pool (Pool) should be; Depth and
+// PoolSize are the small forms of these two that Demo has time for. Run sends a workload
+// of one's own. The command line's bench and demo only parse flags and call it; a Go
+// program can do the same.
+//
+// What is sent is package bench/workload, the engine that sends it without a client
+// bench/raw, its histograms bench/hist, and other tools' forms of output bench/dialect.
 //
 // Each experiment has an options struct, made by its Default function, whose
 // fields are taken literally: no number has a hidden meaning. Validate says what
@@ -30,5 +33,7 @@
 //
 // Start reading at options.go and an experiment's *_result.go; then server.go, what
 // an experiment runs against, watcher.go, what the server counts, meter.go, the
-// callers and their times, and the experiment itself, such as churn.go.
+// callers and their times, and the experiment itself, such as churn.go. Of a run: run.go,
+// run_series.go, its time series, journal.go, how it survives a crash, and saved.go, how
+// results are read again.
 package bench
