@@ -292,7 +292,7 @@ func (r *RunResult) timeSection() report.Section {
 		}
 	}
 	times.X = throughput.X
-	return report.Section{Heading: "Over time", Plots: []report.Plot{throughput, times}, Tables: []report.Table{t}}
+	return report.Section{Heading: "Over time", Plots: []report.Plot{throughput, times}, HeatMaps: r.heatMaps(), Tables: []report.Table{t}}
 }
 
 // ordinal is 2nd, 3rd, 4th …

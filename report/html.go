@@ -34,7 +34,13 @@ func WriteHTML(w io.Writer, p Page) error {
 			if err := pl.check(); err != nil {
 				return err
 			}
-			sv.PlotViews = append(sv.PlotViews, plotView{Plot: pl, Data: pl.data()})
+			sv.PlotViews = append(sv.PlotViews, plotView{Title: pl.Title, Caption: pl.Caption, Kind: "lines", Data: pl.data()})
+		}
+		for _, m := range s.HeatMaps {
+			if err := m.check(); err != nil {
+				return err
+			}
+			sv.PlotViews = append(sv.PlotViews, plotView{Title: m.Title, Caption: m.Caption, Kind: "heat", Data: m.data()})
 		}
 		if s.Detail {
 			v.DetailViews = append(v.DetailViews, sv)
@@ -77,8 +83,10 @@ type sectionView struct {
 }
 
 type plotView struct {
-	Plot
-	Data plotData
+	Title, Caption string
+	// Kind is the class by which the page's script knows how to draw Data.
+	Kind string
+	Data any
 }
 
 type barsView struct {

@@ -45,6 +45,8 @@ type Section struct {
 	// Plots draw series over an axis; only HTML shows them, so whatever a plot
 	// says must also be in a table.
 	Plots []Plot
+	// HeatMaps shade counts over two axes; like plots, only HTML shows them.
+	HeatMaps []HeatMap
 	// Tables hold the numbers.
 	Tables []Table
 }

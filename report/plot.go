@@ -21,7 +21,7 @@ type Plot struct {
 	Bands []Band
 }
 
-// Axis describes one axis of a [Plot].
+// Axis describes one axis of a [Plot] or a [HeatMap].
 type Axis struct {
 	// Label says what is measured.
 	Label string
@@ -31,6 +31,15 @@ type Axis struct {
 	// which values at or below zero are left out.
 	LogBase int
 }
+
+func (a Axis) check(plot string) error {
+	if a.LogBase != 0 && a.LogBase != 2 && a.LogBase != 10 {
+		return fmt.Errorf("report: plot %q: log base %d (want 0, 2 or 10)", plot, a.LogBase)
+	}
+	return nil
+}
+
+func (a Axis) data() axisData { return axisData{a.Label, a.Unit, a.LogBase} }
 
 // Series is one line of a [Plot].
 type Series struct {
@@ -56,8 +65,8 @@ type Band struct {
 // check reports what would make the plot lie or fail to draw.
 func (p *Plot) check() error {
 	for _, a := range []Axis{p.XAxis, p.YAxis} {
-		if a.LogBase != 0 && a.LogBase != 2 && a.LogBase != 10 {
-			return fmt.Errorf("report: plot %q: log base %d (want 0, 2 or 10)", p.Title, a.LogBase)
+		if err := a.check(p.Title); err != nil {
+			return err
 		}
 	}
 	for i, x := range p.X {
@@ -112,8 +121,8 @@ type bandData struct {
 func (p *Plot) data() plotData {
 	d := plotData{
 		X:      append([]float64{}, p.X...),
-		XAxis:  axisData{p.XAxis.Label, p.XAxis.Unit, p.XAxis.LogBase},
-		YAxis:  axisData{p.YAxis.Label, p.YAxis.Unit, p.YAxis.LogBase},
+		XAxis:  p.XAxis.data(),
+		YAxis:  p.YAxis.data(),
 		Series: []seriesData{},
 		Bands:  []bandData{},
 	}

@@ -75,6 +75,7 @@ func page() report.Page {
 				},
 				Bands: []report.Band{{From: 1, To: 2, Label: "pause"}},
 			}},
+			HeatMaps: []report.HeatMap{heatMap()},
 		}, {
 			Heading: "Behind it",
 			Detail:  true,
@@ -84,6 +85,14 @@ func page() report.Page {
 			Prose:   []string{"HTML shows this one first."},
 		}},
 		Facts: []report.Fact{{Name: "server", Value: "redis 7.0.15"}, {Name: "cpus", Value: "2"}},
+	}
+}
+
+func heatMap() report.HeatMap {
+	return report.HeatMap{
+		Title: "Where the times lie", Caption: "Darker: more </script> of them.", What: "requests",
+		XAxis: report.Axis{Label: "time", Unit: "s"}, YAxis: report.Axis{Label: "took", Unit: "µs", LogBase: 10},
+		X: []float64{0, 1, 2}, Y: []float64{1, 10, 100, 1000}, Counts: [][]int64{{1, 200, 0}, {0, 7, 3}},
 	}
 }
 
@@ -233,6 +242,30 @@ func TestPlotRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var buf bytes.Buffer
 			err := report.WriteHTML(&buf, report.Page{Title: "x", Sections: []report.Section{{Heading: "h", Plots: []report.Plot{p}}}})
+			if err == nil || buf.Len() > 0 {
+				t.Errorf("err %v and %d bytes, want an error and none", err, buf.Len())
+			}
+		})
+	}
+}
+
+func TestHeatMapRefused(t *testing.T) {
+	for name, spoil := range map[string]func(*report.HeatMap){
+		"no cell":      func(m *report.HeatMap) { m.X, m.Y, m.Counts = nil, nil, nil },
+		"no row":       func(m *report.HeatMap) { m.Y, m.Counts = m.Y[:1], [][]int64{{}, {}} },
+		"x edges":      func(m *report.HeatMap) { m.X = m.X[:2] },
+		"y edges":      func(m *report.HeatMap) { m.Y = append(m.Y, 10_000) },
+		"uneven":       func(m *report.HeatMap) { m.Counts[1] = m.Counts[1][:2] },
+		"an edge of 0": func(m *report.HeatMap) { m.Y[0] = 0 },
+		"same edges":   func(m *report.HeatMap) { m.X[1] = m.X[0] },
+		"nan":          func(m *report.HeatMap) { m.X[0] = math.NaN() },
+		"base":         func(m *report.HeatMap) { m.YAxis.LogBase = 7 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := heatMap()
+			spoil(&m)
+			var buf bytes.Buffer
+			err := report.WriteHTML(&buf, report.Page{Title: "x", Sections: []report.Section{{Heading: "h", HeatMaps: []report.HeatMap{m}}}})
 			if err == nil || buf.Len() > 0 {
 				t.Errorf("err %v and %d bytes, want an error and none", err, buf.Len())
 			}

@@ -63,9 +63,7 @@
     };
   }
 
-  function draw(figure) {
-    var data = JSON.parse(figure.querySelector("script").textContent);
-    var canvas = figure.querySelector(".canvas");
+  function lines(data, canvas) {
     var series = [{ label: data.xAxis.label, value: withUnit(data.xAxis) }];
     data.series.forEach(function (s, i) {
       var stroke = color("--s" + (i % 8 + 1));
@@ -91,6 +89,65 @@
       series: series,
       hooks: { drawClear: [shade(data.bands)] }
     }, [data.x].concat(data.series.map(function (s) { return s.y; })), canvas);
+  }
+
+  // The cell of a list of edges that holds a value; -1 for outside.
+  function cell(edges, v) {
+    if (!(v >= edges[0] && v <= edges[edges.length - 1])) { return -1; }
+    var i = 0;
+    while (i < edges.length - 2 && v >= edges[i + 1]) { i++; }
+    return i;
+  }
+
+  function heat(data, canvas) {
+    var most = 1;
+    data.counts.forEach(function (column) { column.forEach(function (n) { most = Math.max(most, n); }); });
+    function cells(u) {
+      var c = u.ctx;
+      c.save();
+      c.fillStyle = color("--s1");
+      data.counts.forEach(function (column, i) {
+        var left = Math.round(u.valToPos(data.x[i], "x", true)), right = Math.round(u.valToPos(data.x[i + 1], "x", true));
+        column.forEach(function (n, j) {
+          if (n === 0) { return; }
+          var top = Math.round(u.valToPos(data.y[j + 1], "y", true)), bottom = Math.round(u.valToPos(data.y[j], "y", true));
+          // One in a million must still be seen.
+          c.globalAlpha = 0.15 + 0.85 * (most > 1 ? Math.log(n) / Math.log(most) : 1);
+          c.fillRect(left, top, Math.max(1, right - left), Math.max(1, bottom - top));
+        });
+      });
+      c.restore();
+    }
+    function under(u) {
+      if (u.cursor.left === undefined || u.cursor.left < 0) { return "–"; }
+      var i = cell(data.x, u.posToVal(u.cursor.left, "x")), j = cell(data.y, u.posToVal(u.cursor.top, "y"));
+      if (i < 0 || j < 0) { return "–"; }
+      var of = withUnit(data.yAxis);
+      return data.counts[i][j].toLocaleString("en") + " of " + of(u, data.y[j]) + " to " + of(u, data.y[j + 1]);
+    }
+    function fixed(axis, edges) {
+      var s = axis.log ? { time: false, distr: 3, log: axis.log } : { time: false };
+      s.range = function () { return [edges[0], edges[edges.length - 1]]; };
+      return s;
+    }
+    return new uPlot({
+      width: canvas.clientWidth,
+      height: height,
+      padding: [12, 24, 0, 0],
+      cursor: { drag: { x: false, y: false }, points: { show: false } },
+      scales: { x: fixed(data.xAxis, data.x), y: fixed(data.yAxis, data.y) },
+      axes: [axisOptions(data.xAxis, false), axisOptions(data.yAxis, true)],
+      series: [
+        { label: data.xAxis.label, value: withUnit(data.xAxis) },
+        { label: data.what, value: under, stroke: color("--s1"), paths: function () { return null; }, points: { show: false } }
+      ],
+      hooks: { drawAxes: [cells] }
+    }, [data.x, data.x.map(function () { return data.y[0]; })], canvas);
+  }
+
+  function draw(figure) {
+    var data = JSON.parse(figure.querySelector("script").textContent);
+    return (figure.classList.contains("heat") ? heat : lines)(data, figure.querySelector(".canvas"));
   }
 
   var plots = [];
