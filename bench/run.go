@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,12 @@ func Run(ctx context.Context, o RunOptions) (*RunResult, error) {
 	plan, err := o.Workload.Compile()
 	if err != nil {
 		return nil, err
+	}
+	if o.Callers > 0 {
+		if plan.MaxSequence() > 1 {
+			return nil, &OptionError{Option: "callers", Problem: "a sequence of commands needs raw connections; leave out --callers"}
+		}
+		o.Workers = min(runtime.GOMAXPROCS(0), o.Callers) // the threads that its goroutines have
 	}
 	s, err := openServer(ctx, o.Target, wants{plan: o.Plan(), disturb: o.Disturb, blind: o.Disturb, progress: o.Progress})
 	if err != nil {
@@ -266,7 +273,7 @@ func sayCounts(counts map[string]int64) string {
 }
 
 // load is the run itself.
-func (r *runRun) load(ctx context.Context) error {
+func (r *runRun) load(ctx context.Context) (err error) {
 	o := r.options
 	before, tallyErr := r.server.tally(ctx)
 	if tallyErr != nil && !evenkeel.ServerSaid(tallyErr) {
@@ -283,6 +290,19 @@ func (r *runRun) load(ctx context.Context) error {
 		}
 	}
 	cfg.Interval, cfg.OnInterval = o.Interval, r.observe
+	if o.Callers > 0 {
+		app, err := newApplication(r.server, o)
+		if err != nil {
+			return err
+		}
+		app.take(&cfg, o.Callers)
+		defer func() {
+			closing, cancel := afterwards(ctx)
+			defer cancel()
+			app.report(r.result)
+			err = errors.Join(err, app.client.Close(closing))
+		}()
+	}
 	r.dirty = true
 	begin := time.Now()
 	o.Progress.Send(Event{Phase: "load", Total: o.Warmup + o.Duration})

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/bench/raw"
 	"github.com/evenkeel-go/evenkeel/bench/workload"
 	"github.com/evenkeel-go/evenkeel/report"
@@ -20,8 +21,17 @@ type RunOptions struct {
 	Workload workload.Workload
 	// Conns is how many connections are open, 1 to 1,048,576. Default 50.
 	Conns int
-	// Workers is how many threads serve them, 1 to 1,024, and no more than Conns.
-	// Default: half of this machine's processors, 1 to 16.
+	// Callers makes the run measure an application instead of the server alone: so many
+	// goroutines, up to 65,536, call through one client that has Conns connections. 0
+	// means raw connections. Default 0.
+	Callers int
+	// Lane is the client's, with Callers. Default shared.
+	Lane Lane
+	// Timeout bounds each call, with Callers, up to an hour; 0 means no bound. Default
+	// [evenkeel.DefaultCommandTimeout].
+	Timeout time.Duration
+	// Workers is how many threads serve them, 1 to 1,024, and no more than Conns. With
+	// Callers it has no meaning. Default: half of this machine's processors, 1 to 16.
 	Workers int
 	// Depth is how many requests may be in flight on one connection, 1 to 65,536.
 	// Default 1.
@@ -90,6 +100,7 @@ type RunOptions struct {
 const (
 	maxRunDuration = 366 * 24 * time.Hour
 	maxRunWarmup   = 24 * time.Hour
+	maxRunCallers  = 1 << 16
 	// maxAutoWorkers: beyond it more threads than a server has for its clients only
 	// wait for each other.
 	maxAutoWorkers = 16
@@ -100,6 +111,8 @@ func DefaultRunOptions() RunOptions {
 	return RunOptions{
 		Workload: *DefaultWorkload(),
 		Conns:    50,
+		Lane:     LaneShared,
+		Timeout:  evenkeel.DefaultCommandTimeout,
 		Workers:  min(max(runtime.GOMAXPROCS(0)/2, 1), maxAutoWorkers),
 		Depth:    1,
 		Duration: 10 * time.Second,
@@ -128,8 +141,12 @@ func (o RunOptions) Validate() error {
 	c.target(o.Target)
 	c.between(o.Conns, 1, raw.MaxConns, "conns")
 	c.between(o.Workers, 1, raw.MaxWorkers, "workers")
-	c.that(o.Workers <= o.Conns, "workers", "%d threads have %s to serve; give at most as many", o.Workers, report.Plural(o.Conns, "connection", "connections"))
+	c.that(o.Workers <= o.Conns || o.Callers > 0, "workers", "%d threads have %s to serve; give at most as many", o.Workers, report.Plural(o.Conns, "connection", "connections"))
 	c.between(o.Depth, 1, raw.MaxDepth, "depth")
+	c.between(o.Callers, 0, maxRunCallers, "callers")
+	if o.Callers > 0 {
+		o.validateCallers(&c)
+	}
 	c.that(o.Requests >= 0, "requests", "%d is negative; give 0 to go by --duration alone", o.Requests)
 	c.lasts(o.Duration, 0, maxRunDuration, "duration")
 	c.that(o.Requests > 0 || o.Duration > 0, "duration", "without a duration and a number of requests the run has no end; give one of them")
@@ -148,12 +165,32 @@ func (o RunOptions) Validate() error {
 	return o.Workload.Validate()
 }
 
+// validateCallers checks what a client does not leave to its callers.
+func (o RunOptions) validateCallers(c *check) {
+	oneOf(c, o.Lane, "lane", Lanes())
+	c.lasts(o.Timeout, 0, time.Hour, "timeout")
+	const raw = "with --callers the client decides; leave it out"
+	c.that(o.Depth == 1, "depth", raw)
+	c.that(!o.Sliding, "sliding", raw)
+	c.that(o.ReconnectEvery == 0, "reconnect-every", raw)
+	c.that(len(o.Greeting) == 0, "greeting", raw)
+	c.that(!o.Portable, "portable", "there is one engine of --callers; leave it out")
+	c.that(!o.Workload.Verify, "verify", "values are checked over raw connections only; leave out --verify or --callers")
+	for _, cmd := range o.Workload.Commands {
+		c.that(!cmd.Inline, "callers", "a client sends no inline commands, such as %s; leave out --callers", cmd.Command)
+	}
+}
+
 // valueOverhead is about what a server takes for one key besides the key and the
 // value themselves, in bytes: dictionary entry, object, string headers.
 const valueOverhead = 96
 
 // Plan says what Run will do. The workload must be valid.
 func (o RunOptions) Plan() Plan {
+	conns := report.Plural(o.Conns, "connection", "connections")
+	if o.Callers > 0 {
+		conns = fmt.Sprintf("%s of a client with %s callers", conns, report.Int(o.Callers))
+	}
 	p := Plan{Length: o.Warmup + o.Duration, Conns: o.Conns + 1, Memory: int64(o.Conns+1) * connMemory}
 	loop := "as fast as the replies come"
 	if o.Rate > 0 {
@@ -178,7 +215,7 @@ func (o RunOptions) Plan() Plan {
 		p.Memory += keys * (mean + valueOverhead)
 	}
 	p.Steps = append(p.Steps, fmt.Sprintf("%s over %s, %s, %s after %v of warm-up", o.Workload.Caption(),
-		report.Plural(o.Conns, "connection", "connections"), loop, much, o.Warmup))
+		conns, loop, much, o.Warmup))
 	return p
 }
 

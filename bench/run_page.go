@@ -30,6 +30,9 @@ func (r *RunResult) Page() report.Page {
 	if len(r.Seconds) > 1 {
 		p.Sections = append(p.Sections, r.timeSection())
 	}
+	if r.Client != nil {
+		p.Sections = append(p.Sections, r.clientSection())
+	}
 	p.Sections = append(p.Sections, r.verdictSection())
 	if r.Server != nil {
 		p.Sections = append(p.Sections, r.serverSection())
@@ -45,7 +48,11 @@ func (r *RunResult) lead() string {
 	if t.Count == 0 {
 		return "No request was answered without an error. " + r.troubles()
 	}
-	text := fmt.Sprintf("%s requests per second over %s for %s", report.Short(r.OKPerS), report.Plural(r.Params.Conns, "connection", "connections"), report.Micros(r.ElapsedS*1e6))
+	over := report.Plural(r.Params.Conns, "connection", "connections")
+	if r.Params.Callers > 0 {
+		over = "a client with " + over + " and " + report.Plural(r.Params.Callers, "caller", "callers")
+	}
+	text := fmt.Sprintf("%s requests per second over %s for %s", report.Short(r.OKPerS), over, report.Micros(r.ElapsedS*1e6))
 	if r.Loop == LoopOpen {
 		text += fmt.Sprintf(", of the %s asked for", report.Short(r.Params.RatePerS))
 	}
@@ -110,6 +117,14 @@ func (r *RunResult) clock() string {
 	if r.Loop == LoopOpen {
 		return "from the intended start"
 	}
+	return r.serviceClock()
+}
+
+// serviceClock names what service times count from.
+func (r *RunResult) serviceClock() string {
+	if r.Params.Callers > 0 {
+		return "from the call"
+	}
 	return "from the write"
 }
 
@@ -133,8 +148,12 @@ func (r *RunResult) requestsSection() report.Section {
 	}
 	s.Tables = append(s.Tables, counts)
 	if r.Loop == LoopOpen {
+		leavesOut := "from when it was written, which leaves out the wait for a connection with room."
+		if r.Params.Callers > 0 {
+			leavesOut = "from the call, which leaves out the wait for a caller to come free."
+		}
 		s.Prose = append(s.Prose, "In this open loop requests were due at a rate of their own. The response time counts from when a request was due, as a user's waiting does; "+
-			"the service time from when it was written, which leaves out the wait for a connection with room.")
+			"the service time "+leavesOut)
 		s.Tables = append(s.Tables,
 			timesTable("Response time", rows, func(c *RunClass) *RunTimes { return c.Response }),
 			timesTable("Service time", rows, func(c *RunClass) *RunTimes { return c.Service }))
@@ -142,9 +161,17 @@ func (r *RunResult) requestsSection() report.Section {
 	}
 	s.Prose = append(s.Prose, fmt.Sprintf("This closed loop sent a request only when an earlier one was answered. While the server stalled, at most %s waited, and the requests that users "+
 		"would have made meanwhile were never sent: such a stall weighs less here than it would for them. Give a rate (--rate) to see it.",
-		report.Plural(r.Params.Conns*r.Params.Depth, "request", "requests")))
+		report.Plural(r.mostWaiting(), "request", "requests")))
 	s.Tables = append(s.Tables, timesTable("Service time", rows, func(c *RunClass) *RunTimes { return c.Service }))
 	return s
+}
+
+// mostWaiting is how many requests a closed loop has under way at most.
+func (r *RunResult) mostWaiting() int {
+	if r.Params.Callers > 0 {
+		return r.Params.Callers
+	}
+	return r.Params.Conns * r.Params.Depth
 }
 
 // timesTable has a row of quantiles for each class.
@@ -217,7 +244,7 @@ func (r *RunResult) percentilesSection() report.Section {
 	clocks := []struct {
 		name string
 		h    *hist.Histogram
-	}{{"from the write", r.Total.Service.Histogram}}
+	}{{r.serviceClock(), r.Total.Service.Histogram}}
 	if r.Total.Response != nil {
 		t.Columns[1].Name = "response at most"
 		t.Columns = append(t.Columns, report.Column{Name: "service at most", Unit: "µs"})
@@ -341,12 +368,20 @@ func (r *RunResult) verdictSection() report.Section {
 		for _, row := range []struct {
 			name string
 			t    *RunTimes
-		}{{"no connection had room", r.Busy}, {"the generator was late", r.Late}} {
+		}{{r.busyText(), r.Busy}, {"the generator was late", r.Late}} {
 			lag.Rows = append(lag.Rows, []string{row.name, report.Fixed(row.t.MeanUs, 1), report.Fixed(row.t.P50Us, 1), report.Fixed(row.t.P99Us, 1), report.Fixed(row.t.MaxUs, 1)})
 		}
 		s.Tables = append(s.Tables, lag)
 	}
 	return s
+}
+
+// busyText says what a request waited for that was due, and had nobody to send it.
+func (r *RunResult) busyText() string {
+	if r.Params.Callers > 0 {
+		return "all callers were waiting"
+	}
+	return "no connection had room"
 }
 
 func (r *RunResult) serverSection() report.Section {
@@ -368,6 +403,9 @@ func (r *RunResult) serverSection() report.Section {
 func (r *RunResult) facts() []report.Fact {
 	p := r.Params
 	load := fmt.Sprintf("%s, %s, depth %d, seed %d, engine %s", report.Plural(p.Conns, "connection", "connections"), report.Plural(p.Workers, "thread", "threads"), p.Depth, p.Seed, p.Engine)
+	if p.Callers > 0 {
+		load = fmt.Sprintf("%s of %s, %s lane, seed %d, engine %s", report.Plural(p.Callers, "caller", "callers"), report.Plural(p.Conns, "connection", "connections"), p.Lane, p.Seed, p.Engine)
+	}
 	if p.ReconnectEvery > 0 {
 		load += ", a new connection after each " + report.Plural(p.ReconnectEvery, "request", "requests")
 	}

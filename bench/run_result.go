@@ -86,6 +86,8 @@ type RunResult struct {
 	// IdlePing is the time of a PING before the load: the least that a reply can take
 	// here.
 	IdlePing *RunTimes `json:"idle_ping"`
+	// Client is what the client went through; null without callers.
+	Client *RunClient `json:"client,omitempty"`
 	// Preload is how the keys were written before; null when they were not.
 	Preload *RunPreload `json:"preload"`
 	// Seconds are the time series.
@@ -97,6 +99,9 @@ type RunParams struct {
 	Conns          int     `json:"conns"`
 	Workers        int     `json:"workers"`
 	Depth          int     `json:"depth"`
+	Callers        int     `json:"callers,omitempty"`
+	Lane           Lane    `json:"lane,omitempty"`
+	TimeoutS       float64 `json:"timeout_s,omitempty"`
 	Sliding        bool    `json:"sliding"`
 	Requests       int64   `json:"requests"`
 	DurationS      float64 `json:"duration_s"`
@@ -110,7 +115,7 @@ type RunParams struct {
 	RESP3          bool    `json:"resp3"`
 	TLS            bool    `json:"tls"`
 	IntervalS      float64 `json:"interval_s"`
-	// Engine is "epoll" or "portable", and Timer what open loop waits with.
+	// Engine is "epoll", "portable" or, with callers, "client", and Timer what open loop waits with.
 	Engine string `json:"engine"`
 	Timer  string `json:"timer,omitempty"`
 }
@@ -290,6 +295,9 @@ func NewRunResult(env Environment, o RunOptions) *RunResult {
 		r.Busy, r.Late = newRunTimes(hist.New()), newRunTimes(hist.New())
 	}
 	r.total(nil)
+	if o.Callers > 0 {
+		r.Params.Callers, r.Params.Lane, r.Params.TimeoutS = o.Callers, o.Lane, o.Timeout.Seconds()
+	}
 	if o.Scale != nil {
 		r.Params.ScaleEveryS = o.Scale.Every.Seconds()
 	}

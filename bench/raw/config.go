@@ -41,6 +41,11 @@ type Config struct {
 	// themselves (LOADING, maxclients …), which count as a conn lost.
 	Hello        []byte
 	HelloReplies int
+	// Caller gets the requests instead of conns that Dial opens; may be nil. Conns is then
+	// how many goroutines call it, one request at a time: streams must keep none together.
+	// Depth has to be 1, and what begins or ends a conn (Dial, Hello, ReconnectEvery) or
+	// needs the bytes of replies (Verify) must be left out.
+	Caller Caller
 	// Classes are what the streams' tags mean, 1 to 256.
 	Classes []workload.Class
 	// Streams makes the stream of one worker.
@@ -83,7 +88,8 @@ type Config struct {
 	// Verify gives every reply to Stream.Verify. A reply that fails counts as the error
 	// "VERIFY".
 	Verify bool
-	// GiveUp ends a run that has had no conn at all for so long, with a GoneError. 0:
+	// GiveUp ends a run that has had no conn at all for so long, with a GoneError; with a
+	// Caller, one in which all goroutines' last calls have been lost for so long. 0:
 	// such a run goes on trying until its Duration or its context ends it.
 	GiveUp time.Duration
 
@@ -111,8 +117,10 @@ func (c *Config) Validate() error {
 		return &ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case c.Dial == nil:
+	case c.Dial == nil && c.Caller == nil:
 		return bad("Dial", "is nil; give a function that opens a conn")
+	case c.Caller != nil && (c.Dial != nil || len(c.Hello) > 0 || c.Depth != 1 || c.ReconnectEvery != 0 || c.Verify):
+		return bad("Caller", "leaves conns and the bytes of replies to a client; leave out Dial, Hello, ReconnectEvery and Verify, and set Depth to 1")
 	case c.Streams == nil:
 		return bad("Streams", "is nil; give a function that makes a worker's stream")
 	case len(c.Classes) < 1 || len(c.Classes) > 256:

@@ -33,7 +33,7 @@ type run struct {
 	stop    chan struct{} // closed when stopped is set
 	once    sync.Once
 
-	open atomic.Int64 // conns
+	open atomic.Int64 // conns; with a Caller, goroutines whose last call had a reply
 
 	mu       sync.Mutex
 	err      error // why the run had to end
@@ -70,6 +70,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	r := &run{cfg: cfg, base: time.Now(), warmEnd: int64(cfg.Warmup), deadline: noEnd, stop: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer r.cancel()
+	if cfg.Caller != nil {
+		return r.measure(ctx, r.callers(), nil)
+	}
 	conns, err := r.openAll(ctx)
 	if err != nil {
 		if cause := ctx.Err(); cause != nil {
@@ -77,7 +80,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		}
 		return nil, err
 	}
-	return r.measure(ctx, conns)
+	engines, err := r.engines(conns)
+	if err != nil {
+		return nil, err
+	}
+	return r.measure(ctx, engines, conns)
 }
 
 // now is the time since the run's beginning.
@@ -115,14 +122,10 @@ func (r *run) missed(err error) {
 	r.lastMiss = err
 }
 
-// measure runs the workers over conns that are open.
-func (r *run) measure(ctx context.Context, conns []opened) (*Result, error) {
+// measure runs the engines over conns that are open, or over a client.
+func (r *run) measure(ctx context.Context, engines []engine, conns []opened) (*Result, error) {
 	cfg := &r.cfg
-	engines, err := r.engines(conns)
-	if err != nil {
-		return nil, err
-	}
-	r.open.Store(int64(len(conns)))
+	r.open.Store(int64(cfg.Conns))
 	r.base = time.Now()
 	if cfg.Duration > 0 {
 		r.deadline = r.warmEnd + int64(cfg.Duration)

@@ -136,6 +136,9 @@ func (w *watch) emit(sum *sums, now int64) {
 		return
 	}
 	open := int(r.open.Load())
+	if r.cfg.Caller != nil {
+		open = r.cfg.Caller.Open()
+	}
 	if last < r.warmEnd {
 		end := min(now, r.warmEnd)
 		r.cfg.OnInterval(&Interval{Counts: *sum.warm, Begin: nanos(last), Elapsed: nanos(end - last), Warmup: true, Open: open, Backlog: sum.overdue})

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/bench"
 	"github.com/evenkeel-go/evenkeel/report"
 )
@@ -40,6 +42,7 @@ func (s *session) runCommand() *cobra.Command {
 		Example: `  evenkeel bench run
   evenkeel bench run --preset twitter-storage --rate 20000 --duration 1m --html run.html
   evenkeel bench run --url redis://staging:6379/15 --command 'INCR __key__' --keys 1000 --conns 200
+  evenkeel bench run --callers 200 --conns 20 --lane exclusive --rate 10000
   evenkeel bench run --workload checkout.yaml --depth 16 --requests 1000000 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -58,6 +61,17 @@ func (s *session) runCommand() *cobra.Command {
 			// A number of requests is a whole run by itself, and fewer connections need fewer threads.
 			if fs.Changed("requests") && !fs.Changed("duration") {
 				o.Duration = 0
+			}
+			if o.Callers > 0 && !fs.Changed("conns") {
+				o.Conns = evenkeel.DefaultSharedConns
+				if o.Lane == bench.LaneExclusive {
+					o.Conns = evenkeel.DefaultSize
+				}
+			}
+			for _, name := range []string{"lane", "timeout"} {
+				if o.Callers == 0 && fs.Changed(name) {
+					return fmt.Errorf("--%s is the client's; give --callers as well", name)
+				}
 			}
 			if !fs.Changed("workers") {
 				o.Workers = max(min(o.Workers, o.Conns), 1)
@@ -92,10 +106,14 @@ func (s *session) runCommand() *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false // what is sent, how, the server's, then the output's
 	load.register(cmd)
-	fs.IntVar(&o.Conns, "conns", o.Conns, "connections")
+	fs.IntVar(&o.Conns, "conns", o.Conns, "connections; with --callers 2 shared or 10 exclusive unless given")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "threads that serve them (default: half of the processors)")
 	hideDefault(fs, "workers")
 	fs.IntVar(&o.Depth, "depth", o.Depth, "requests in flight on each connection")
+	fs.IntVar(&o.Callers, "callers", 0, "measure an application: so many goroutines call through one client (0: raw connections)")
+	fs.StringVar((*string)(&o.Lane), "lane", string(o.Lane), "with --callers: what they use, "+strings.Join(words(bench.Lanes()), " or "))
+	fs.DurationVar(&o.Timeout, "timeout", o.Timeout, "with --callers: bound of each call (0: none)")
+	choose(cmd, "lane", words(bench.Lanes()))
 	fs.BoolVar(&o.Sliding, "sliding", false, "send one more for each reply, instead of --depth at once and then waiting for all")
 	fs.Int64Var(&o.Requests, "requests", o.Requests, "end after so many requests (0: after --duration)")
 	fs.DurationVar(&o.Duration, "duration", o.Duration, "how long to measure (0: until --requests)")
