@@ -43,6 +43,21 @@ const (
 // the server could not be used. Error replies are no error of Run: they are counted in
 // the result.
 func Run(ctx context.Context, o RunOptions) (*RunResult, error) {
+	r, err := openRun(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	err = r.run(ctx)
+	r.result.Interrupted = ctx.Err() != nil || r.result.Fault != ""
+	err = errors.Join(err, r.closeJournal())
+	if !r.began {
+		return nil, errors.Join(err, r.close(ctx))
+	}
+	return r.result, errors.Join(err, r.close(ctx))
+}
+
+// openRun checks the options and opens their server.
+func openRun(ctx context.Context, o RunOptions) (*runRun, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -60,14 +75,27 @@ func Run(ctx context.Context, o RunOptions) (*RunResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runRun{server: s, options: o, plan: plan, result: NewRunResult(s.env, o), series: newSeries(o.Interval)}
-	err = r.run(ctx)
-	r.result.Interrupted = ctx.Err() != nil || r.result.Fault != ""
-	err = errors.Join(err, r.closeJournal())
-	if !r.began {
-		return nil, errors.Join(err, r.clean(ctx), s.close())
+	return newRun(s, o, plan), nil
+}
+
+func newRun(s *server, o RunOptions, plan *workload.Plan) *runRun {
+	return &runRun{server: s, options: o, plan: plan, result: NewRunResult(s.env, o), series: newSeries(o.Interval)}
+}
+
+// close removes the keys and leaves the server.
+func (r *runRun) close(ctx context.Context) error {
+	return errors.Join(r.clean(ctx), r.server.close())
+}
+
+// again loads the same server, whose keys are there, with other options.
+func (r *runRun) again(ctx context.Context, o RunOptions) (*RunResult, error) {
+	w := newRun(r.server, o, r.plan)
+	r.dirty = true
+	err := w.load(ctx)
+	if !w.began {
+		return nil, err
 	}
-	return r.result, errors.Join(err, r.clean(ctx), s.close())
+	return w.result, err
 }
 
 // runRun is one run of Run.
@@ -85,6 +113,20 @@ type runRun struct {
 }
 
 func (r *runRun) run(ctx context.Context) error {
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	if err := r.openJournal(); err != nil {
+		return err
+	}
+	if err := r.preload(ctx); err != nil {
+		return err
+	}
+	return r.load(ctx)
+}
+
+// prepare makes sure that the load is welcome, and does what comes before its keys.
+func (r *runRun) prepare(ctx context.Context) error {
 	o := r.options
 	if err := r.server.fits(ctx, o.Conns+1); err != nil {
 		return err
@@ -106,13 +148,7 @@ func (r *runRun) run(ctx context.Context) error {
 			return fmt.Errorf("the workload's setup: %s: %w", words[0], err)
 		}
 	}
-	if err := r.openJournal(); err != nil {
-		return err
-	}
-	if err := r.preload(ctx); err != nil {
-		return err
-	}
-	return r.load(ctx)
+	return nil
 }
 
 func anys(words []string) []any {

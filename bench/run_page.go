@@ -400,11 +400,14 @@ func (r *RunResult) serverSection() report.Section {
 	return report.Section{Heading: "The server", Tables: []report.Table{t}}
 }
 
-func (r *RunResult) facts() []report.Fact {
-	p := r.Params
-	load := fmt.Sprintf("%s, %s, depth %d, seed %d, engine %s", report.Plural(p.Conns, "connection", "connections"), report.Plural(p.Workers, "thread", "threads"), p.Depth, p.Seed, p.Engine)
+// text says how the load was made.
+func (p RunParams) text() string {
+	load := fmt.Sprintf("%s, %s, depth %d, seed %d", report.Plural(p.Conns, "connection", "connections"), report.Plural(p.Workers, "thread", "threads"), p.Depth, p.Seed)
 	if p.Callers > 0 {
-		load = fmt.Sprintf("%s of %s, %s lane, seed %d, engine %s", report.Plural(p.Callers, "caller", "callers"), report.Plural(p.Conns, "connection", "connections"), p.Lane, p.Seed, p.Engine)
+		load = fmt.Sprintf("%s of %s, %s lane, seed %d", report.Plural(p.Callers, "caller", "callers"), report.Plural(p.Conns, "connection", "connections"), p.Lane, p.Seed)
+	}
+	if p.Engine != "" {
+		load += ", engine " + p.Engine
 	}
 	if p.ReconnectEvery > 0 {
 		load += ", a new connection after each " + report.Plural(p.ReconnectEvery, "request", "requests")
@@ -416,10 +419,20 @@ func (r *RunResult) facts() []report.Fact {
 		}
 		load += fmt.Sprintf(", %s/s with %s arrivals", report.Short(p.RatePerS), arrivals)
 	}
-	facts := append(r.Environment.facts(), report.Fact{Name: "load", Value: load})
-	if r.IdlePing != nil {
-		facts = append(facts, report.Fact{Name: "idle PING", Value: fmt.Sprintf("p50 %s, p99 %s", report.Micros(r.IdlePing.P50Us), report.Micros(r.IdlePing.P99Us))})
+	return load
+}
+
+// idleFact is the time of a PING before the load; none when there was none.
+func idleFact(t *RunTimes) []report.Fact {
+	if t == nil {
+		return nil
 	}
+	return []report.Fact{{Name: "idle PING", Value: fmt.Sprintf("p50 %s, p99 %s", report.Micros(t.P50Us), report.Micros(t.P99Us))}}
+}
+
+func (r *RunResult) facts() []report.Fact {
+	facts := append(r.Environment.facts(), report.Fact{Name: "load", Value: r.Params.text()})
+	facts = append(facts, idleFact(r.IdlePing)...)
 	if l := r.Preload; l != nil {
 		facts = append(facts, report.Fact{Name: "preload", Value: fmt.Sprintf("%s in %s", report.Plural(l.Keys, "key", "keys"), report.Duration(time.Duration(l.TookS*float64(time.Second))))})
 	}

@@ -34,6 +34,7 @@ func run() int {
 			Pipeline:      bench.Pipeline,
 			Pool:          bench.Pool,
 			Run:           bench.Run,
+			SLO:           bench.SLO,
 			StartEmbedded: embedded.Start,
 		},
 	}

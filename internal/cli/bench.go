@@ -40,6 +40,9 @@ func (s *session) benchCommand() *cobra.Command {
 		redis.register(cmd.Flags())
 		cmd.AddCommand(s.runCommand(), s.presetsCommand())
 	}
+	if s.Experiments.SLO != nil {
+		cmd.AddCommand(s.sloCommand())
+	}
 	cmd.AddCommand(s.reportCommand())
 	if s.Experiments.Churn != nil {
 		cmd.AddCommand(s.churnCommand())

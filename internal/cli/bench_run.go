@@ -2,12 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/bench"
 	"github.com/evenkeel-go/evenkeel/report"
 )
@@ -27,9 +25,8 @@ Error replies are counted and shown, never timed. Exit code 1 says that more tha
 --max-errors requests failed.`
 
 func (s *session) runCommand() *cobra.Command {
-	o := bench.DefaultRunOptions()
-	var server serverFlags
-	var load workloadFlags
+	load := newLoadFlags()
+	o := &load.options
 	var out outputFlags
 	var scaleAt string
 	var scaleEvery time.Duration
@@ -47,34 +44,15 @@ func (s *session) runCommand() *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			fs := cmd.Flags()
-			if o.Target, err = s.target(cmd.Context(), &server, fs); err != nil {
+			if err = load.resolve(cmd.Context(), s, fs); err != nil {
 				return err
 			}
-			w, err := load.workload(cmd.Context(), fs)
-			if err != nil {
-				return err
-			}
-			o.Workload = *w
 			if o.Scale, err = bench.ParseSchedule(scaleAt, scaleEvery); err != nil {
 				return err
 			}
-			// A number of requests is a whole run by itself, and fewer connections need fewer threads.
+			// A number of requests is a whole run by itself.
 			if fs.Changed("requests") && !fs.Changed("duration") {
 				o.Duration = 0
-			}
-			if o.Callers > 0 && !fs.Changed("conns") {
-				o.Conns = evenkeel.DefaultSharedConns
-				if o.Lane == bench.LaneExclusive {
-					o.Conns = evenkeel.DefaultSize
-				}
-			}
-			for _, name := range []string{"lane", "timeout"} {
-				if o.Callers == 0 && fs.Changed(name) {
-					return fmt.Errorf("--%s is the client's; give --callers as well", name)
-				}
-			}
-			if !fs.Changed("workers") {
-				o.Workers = max(min(o.Workers, o.Conns), 1)
 			}
 			if maxErrors < 0 {
 				return &bench.OptionError{Option: "max-errors", Problem: fmt.Sprintf("%d is negative; give 0 to allow none", maxErrors)}
@@ -92,7 +70,7 @@ func (s *session) runCommand() *cobra.Command {
 				o.Observe = m.observe
 				s.say("note: metrics are at http://" + where + "/metrics while it runs")
 			}
-			return run(cmd.Context(), s, &out, &o, &o.Progress, s.Experiments.Run, func(r *bench.RunResult) (missed, notes []string) {
+			return run(cmd.Context(), s, &out, o, &o.Progress, s.Experiments.Run, func(r *bench.RunResult) (missed, notes []string) {
 				if r.Failed > maxErrors {
 					missed = append(missed, fmt.Sprintf("failed requests (%s, at most %s)", report.Int(r.Failed), report.Int(maxErrors)))
 				}
@@ -103,39 +81,20 @@ func (s *session) runCommand() *cobra.Command {
 			})
 		},
 	}
-	fs := cmd.Flags()
-	fs.SortFlags = false // what is sent, how, the server's, then the output's
 	load.register(cmd)
-	fs.IntVar(&o.Conns, "conns", o.Conns, "connections; with --callers 2 shared or 10 exclusive unless given")
-	fs.IntVar(&o.Workers, "workers", o.Workers, "threads that serve them (default: half of the processors)")
-	hideDefault(fs, "workers")
-	fs.IntVar(&o.Depth, "depth", o.Depth, "requests in flight on each connection")
-	fs.IntVar(&o.Callers, "callers", 0, "measure an application: so many goroutines call through one client (0: raw connections)")
-	fs.StringVar((*string)(&o.Lane), "lane", string(o.Lane), "with --callers: what they use, "+strings.Join(words(bench.Lanes()), " or "))
-	fs.DurationVar(&o.Timeout, "timeout", o.Timeout, "with --callers: bound of each call (0: none)")
-	choose(cmd, "lane", words(bench.Lanes()))
-	fs.BoolVar(&o.Sliding, "sliding", false, "send one more for each reply, instead of --depth at once and then waiting for all")
+	fs := cmd.Flags()
 	fs.Int64Var(&o.Requests, "requests", o.Requests, "end after so many requests (0: after --duration)")
 	fs.DurationVar(&o.Duration, "duration", o.Duration, "how long to measure (0: until --requests)")
 	fs.DurationVar(&o.Warmup, "warmup", o.Warmup, "load before it is measured")
 	fs.Float64Var(&o.Rate, "rate", o.Rate, "requests per second, in open loop (0: closed loop)")
-	fs.BoolVar(&o.Poisson, "poisson", false, "with --rate: random gaps between requests instead of constant ones")
 	fs.StringVar(&scaleAt, "scale-at", "", "with --rate: `times=factors` that change it, such as 8h=1.5,20h=0.4")
 	fs.DurationVar(&scaleEvery, "scale-every", 0, "begin --scale-at anew after so long, such as 24h (0: never)")
-	fs.Uint64Var(&o.Seed, "seed", o.Seed, "begins all random numbers: the same seed, the same requests")
-	fs.IntVar(&o.ReconnectEvery, "reconnect-every", 0, "a new connection after so many requests (0: never)")
-	fs.BoolVar(&o.RESP3, "resp3", false, "speak RESP3")
-	fs.BoolVar(&o.SkipPreload, "skip-preload", false, "the keys are there already: do not write them beforehand")
-	fs.Int64Var(&o.PreloadFrom, "preload-from", 0, "go on with a preload that was interrupted after so many keys")
-	fs.BoolVar(&o.Keep, "keep", false, "leave the keys in the server at the end")
 	fs.DurationVar(&o.Interval, "interval", o.Interval, "length of one point of the time series")
 	fs.StringVar(&o.Journal, "journal", "", "append each interval to `FILE` as it ends: a crash loses no more than the last")
 	fs.BoolVar(&o.Resume, "resume", false, "go on with the run of --journal that a crash or an interrupt ended")
 	fs.StringVar(&metricsAt, "metrics", "", "show Prometheus the run at this `address`, such as 127.0.0.1:9099, while it goes on")
 	fs.Int64Var(&maxErrors, "max-errors", 0, "failed requests up to which the exit code is 0")
-	fs.BoolVar(&o.Portable, "portable", false, "use the engine that runs on every system, also where there is a faster one")
-	fs.BoolVar(&o.Disturb, "disturb", false, "load a given server even if it is busy, a replica, near a limit, or has other keys")
-	server.register(fs)
+	load.registerServer(fs)
 	out.registerRun(fs)
 	return cmd
 }

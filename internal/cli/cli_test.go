@@ -37,6 +37,7 @@ func TestHelpGolden(t *testing.T) {
 		"pipeline":     {"bench", "pipeline", "--help"},
 		"pool":         {"bench", "pool", "--help"},
 		"run":          {"bench", "run", "--help"},
+		"slo":          {"bench", "slo", "--help"},
 		"presets":      {"bench", "presets", "--help"},
 		"version":      {"version", "--help"},
 	} {

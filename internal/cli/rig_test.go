@@ -19,6 +19,7 @@ type fake struct {
 	connect  *bench.ConnectOptions
 	load     *bench.RunOptions
 	storm    *bench.StormOptions
+	slo      *bench.SLOOptions
 	zones    *bench.ZonesOptions
 	pipeline *bench.PipelineOptions
 	pool     *bench.PoolOptions
@@ -109,6 +110,13 @@ func (f *fake) experiments() cli.Experiments {
 			if f.missed {
 				r.Failed, r.Errors["OOM"] = 12, 12
 			}
+			return r, err
+		},
+		SLO: func(ctx context.Context, o bench.SLOOptions) (*bench.SLOResult, error) {
+			f.slo = &o
+			_, err := f.run(ctx, o.Load.Progress)
+			r := bench.NewSLOResult(env(), o)
+			r.Answer = bench.SLOAnswer{Held: 1_000, Confirmed: o.Confirm, Ending: bench.EndingEverything}
 			return r, err
 		},
 		Storm: func(ctx context.Context, o bench.StormOptions) (*bench.StormResult, error) {
