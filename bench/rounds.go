@@ -29,27 +29,33 @@ type Estimate struct {
 	Rounds int `json:"rounds"`
 }
 
+// sure is how much of a 95 % interval lies outside of it on each side.
+const sure = 0.025
+
 // estimate returns nil when there are no values. It leaves them as they are.
-func estimate(values []float64) *Estimate {
+func estimate(values []float64) *Estimate { return estimateAt(values, sure) }
+
+// estimateAt is estimate with another share outside of the interval on each side.
+func estimateAt(values []float64, outside float64) *Estimate {
 	n := len(values)
 	if n == 0 {
 		return nil
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	e := &Estimate{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Rounds: n}
-	skip := intervalSkip(n)
+	skip := intervalSkip(n, outside)
 	e.Low, e.High = sorted[skip], sorted[n-1-skip]
 	return e
 }
 
-// intervalSkip is how many of n sorted values lie below a 95 % interval of the
-// median, and as many above: the value that begins it is the last of those whose
-// rank a fair coin, tossed n times, stays below with a chance of at most 2.5 %. Up to
+// intervalSkip is how many of n sorted values lie below an interval of the median, and
+// as many above: the value that begins it is the last of those whose rank a fair coin,
+// tossed n times, stays below with a chance of at most what may lie outside. Up to
 // n = 1,000 the chance of no head at all is a number that a float64 can hold.
-func intervalSkip(n int) int {
+func intervalSkip(n int, outside float64) int {
 	chance, below := math.Pow(0.5, float64(n)), 0.0
 	for k := range n {
-		if below += chance; below > 0.025 {
+		if below += chance; below > outside {
 			return max(k-1, 0)
 		}
 		chance *= float64(n-k) / float64(k+1)

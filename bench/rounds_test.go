@@ -8,7 +8,7 @@ import (
 func TestIntervalOfAMedian(t *testing.T) {
 	// From the binomial distribution, as tables of the sign test have it.
 	for n, skip := range map[int]int{1: 0, 5: 0, 6: 0, 8: 0, 9: 1, 20: 5, 30: 9, 100: 39, 1000: 468} {
-		if got := intervalSkip(n); got != skip {
+		if got := intervalSkip(n, sure); got != skip {
 			t.Errorf("%d values: %d skipped, want %d", n, got, skip)
 		}
 	}

@@ -58,24 +58,33 @@ func Run(ctx context.Context, o RunOptions) (*RunResult, error) {
 
 // openRun checks the options and opens their server.
 func openRun(ctx context.Context, o RunOptions) (*runRun, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	plan, err := o.Workload.Compile()
+	plan, err := o.compile()
 	if err != nil {
 		return nil, err
 	}
-	if o.Callers > 0 {
-		if plan.MaxSequence() > 1 {
-			return nil, &OptionError{Option: "callers", Problem: "a sequence of commands needs raw connections; leave out --callers"}
-		}
-		o.Workers = min(runtime.GOMAXPROCS(0), o.Callers) // the threads that its goroutines have
-	}
-	s, err := openServer(ctx, o.Target, wants{plan: o.Plan(), disturb: o.Disturb, blind: o.Disturb, progress: o.Progress})
+	s, err := openServer(ctx, o.Target, wants{
+		plan: o.Plan(), disturb: o.Disturb, blind: o.Disturb, progress: o.Progress, options: o.serverOptions(),
+	})
 	if err != nil {
 		return nil, err
 	}
 	return newRun(s, o, plan), nil
+}
+
+// compile checks the options and makes their workload ready to send.
+func (o *RunOptions) compile() (*workload.Plan, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	plan, err := o.Workload.Compile()
+	if err != nil || o.Callers == 0 {
+		return plan, err
+	}
+	if plan.MaxSequence() > 1 {
+		return nil, &OptionError{Option: "callers", Problem: "a sequence of commands needs raw connections; leave out --callers"}
+	}
+	o.Workers = min(runtime.GOMAXPROCS(0), o.Callers) // the threads that its goroutines have
+	return plan, nil
 }
 
 func newRun(s *server, o RunOptions, plan *workload.Plan) *runRun {

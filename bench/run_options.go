@@ -3,11 +3,13 @@ package bench
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/bench/raw"
 	"github.com/evenkeel-go/evenkeel/bench/workload"
+	"github.com/evenkeel-go/evenkeel/evenkeeltest"
 	"github.com/evenkeel-go/evenkeel/report"
 )
 
@@ -17,6 +19,12 @@ import (
 type RunOptions struct {
 	// Target is the server; the zero value means a private one.
 	Target Target
+	// ServerProgram starts a private server, by path or by a name on the PATH; empty means
+	// redis-server, else valkey-server.
+	ServerProgram string
+	// ServerConfig are lines of a private server's configuration, such as "io-threads 4";
+	// may be empty.
+	ServerConfig []string
 	// Workload is what is sent. Default: [DefaultWorkload].
 	Workload workload.Workload
 	// Conns is how many connections are open, 1 to 1,048,576. Default 50.
@@ -139,6 +147,7 @@ func DefaultWorkload() *workload.Workload {
 func (o RunOptions) Validate() error {
 	var c check
 	c.target(o.Target)
+	o.validateServer(&c)
 	c.between(o.Conns, 1, raw.MaxConns, "conns")
 	c.between(o.Workers, 1, raw.MaxWorkers, "workers")
 	c.that(o.Workers <= o.Conns || o.Callers > 0, "workers", "%d threads have %s to serve; give at most as many", o.Workers, report.Plural(o.Conns, "connection", "connections"))
@@ -163,6 +172,33 @@ func (o RunOptions) Validate() error {
 		return c.err
 	}
 	return o.Workload.Validate()
+}
+
+// validateServer checks what is said of a private server.
+func (o RunOptions) validateServer(c *check) {
+	c.that(o.Target.Private() || o.ServerProgram == "", "server-program", "it is for a private server; leave it out, or the server's address")
+	c.that(o.Target.Private() || len(o.ServerConfig) == 0, "server-config", "it is for a private server; leave it out, or the server's address")
+	for _, line := range o.ServerConfig {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		c.that(name != "" && strings.TrimSpace(value) != "" && !strings.ContainsAny(line, "\r\n"), "server-config",
+			"%q is no line of a configuration; give a name and a value, such as 'io-threads 4'", line)
+	}
+}
+
+// serverOptions start a private server as was asked.
+func (o RunOptions) serverOptions() []evenkeeltest.Option {
+	var options []evenkeeltest.Option
+	if o.ServerProgram != "" {
+		options = append(options, evenkeeltest.WithBinary(o.ServerProgram))
+	}
+	for _, line := range o.ServerConfig {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if value = strings.TrimSpace(value); value == `""` {
+			value = ""
+		}
+		options = append(options, evenkeeltest.WithConfig(name, value))
+	}
+	return options
 }
 
 // validateCallers checks what a client does not leave to its callers.

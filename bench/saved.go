@@ -34,6 +34,7 @@ var saved = map[string]func() Result{
 	ZonesSchema:       func() Result { return &ZonesResult{} },
 	PipelineSchema:    func() Result { return &PipelineResult{} },
 	PoolSchema:        func() Result { return &PoolResult{} },
+	CompareSchema:     func() Result { return &CompareResult{} },
 	SLOSchema:         func() Result { return &SLOResult{} },
 	DepthSchema:       func() Result { return &DepthResult{} },
 	PoolSizeSchema:    func() Result { return &PoolSizeResult{} },

@@ -20,13 +20,6 @@ const (
 	// The steps upwards while all holds.
 	climbRate  = 1.25
 	climbConns = 2
-	// drainLimit bounds the wait for a server to be idle between two windows.
-	drainLimit = 5 * time.Second
-	// drainPings in a row have to be as quick as before the load, within drainFactor and
-	// drainSlack, which is what timers and schedulers add.
-	drainPings  = 5
-	drainFactor = 3
-	drainSlack  = time.Millisecond
 )
 
 // SLO searches for the most that a server does while a quantile of its times stays
@@ -133,7 +126,7 @@ func (s *sloRun) try(ctx context.Context, phase string, value float64) (*SLOStep
 
 // step measures one window and judges it, once the server is idle.
 func (s *sloRun) step(ctx context.Context, phase string, rate float64, conns int) (*SLOStep, error) {
-	if err := s.drain(ctx); err != nil {
+	if err := s.run.drain(ctx); err != nil {
 		return nil, err
 	}
 	o := s.options.window(rate, conns)
@@ -185,24 +178,4 @@ func judge(r *RunResult, phase string, o SLOOptions) *SLOStep {
 	miss(step.QuantileUs > micros(o.Limit), "%s %s", quantileName(o.Quantile), report.Micros(step.QuantileUs))
 	step.Holds = len(step.Why) == 0
 	return step
-}
-
-// drain waits until the server answers as quickly as before the load, but not for long:
-// what an earlier window left to do must not count against the next.
-func (s *sloRun) drain(ctx context.Context) error {
-	limit := drainSlack
-	if idle := s.run.result.IdlePing; idle != nil && idle.Count > 0 {
-		limit += drainFactor * idle.Histogram.Quantile(0.5)
-	}
-	until := time.Now().Add(drainLimit)
-	for quick := 0; quick < drainPings && time.Now().Before(until); {
-		begin := time.Now()
-		if _, err := s.run.server.watch.do(ctx, "PING"); err != nil {
-			return err
-		}
-		if quick++; time.Since(begin) > limit {
-			quick = 0
-		}
-	}
-	return ctx.Err()
 }

@@ -40,6 +40,9 @@ func (s *session) benchCommand() *cobra.Command {
 		redis.register(cmd.Flags())
 		cmd.AddCommand(s.runCommand(), s.presetsCommand())
 	}
+	if s.Experiments.Compare != nil {
+		cmd.AddCommand(s.compareCommand())
+	}
 	if s.Experiments.SLO != nil {
 		cmd.AddCommand(s.sloCommand())
 	}

@@ -51,6 +51,8 @@ func (l *loadFlags) registerServer(fs *pflag.FlagSet) {
 	o := &l.options
 	fs.BoolVar(&o.Portable, "portable", false, "use the engine that runs on every system, also where there is a faster one")
 	fs.BoolVar(&o.Disturb, "disturb", false, "load a given server even if it is busy, a replica, near a limit, or has other keys")
+	fs.StringVar(&o.ServerProgram, "server-program", "", "start this `program` as the private server (default: redis-server, else valkey-server)")
+	fs.StringArrayVar(&o.ServerConfig, "server-config", nil, "a `line` of the private server's configuration, such as 'io-threads 4'; may be repeated")
 	l.server.register(fs)
 }
 

@@ -20,6 +20,7 @@ type fake struct {
 	load     *bench.RunOptions
 	storm    *bench.StormOptions
 	slo      *bench.SLOOptions
+	compare  *bench.CompareOptions
 	zones    *bench.ZonesOptions
 	pipeline *bench.PipelineOptions
 	pool     *bench.PoolOptions
@@ -111,6 +112,11 @@ func (f *fake) experiments() cli.Experiments {
 				r.Failed, r.Errors["OOM"] = 12, 12
 			}
 			return r, err
+		},
+		Compare: func(ctx context.Context, o bench.CompareOptions) (*bench.CompareResult, error) {
+			f.compare = &o
+			_, err := f.run(ctx, o.Progress)
+			return &bench.CompareResult{Schema: bench.CompareSchema, Paired: true}, err
 		},
 		SLO: func(ctx context.Context, o bench.SLOOptions) (*bench.SLOResult, error) {
 			f.slo = &o
