@@ -156,6 +156,11 @@ func prepare(set settings, version string) (_ *Server, err error) {
 	if s.at.port, err = freePort(); err != nil {
 		return nil, err
 	}
+	if set.cluster && majorOf(version) >= 7 {
+		if s.at.busPort, err = freePort(); err != nil {
+			return nil, err
+		}
+	}
 	if set.unixSocket {
 		s.at.socket = filepath.Join(dir, "s")
 	}
@@ -301,7 +306,7 @@ func tail(text []byte, lines int) []byte {
 
 // closeOnSignal closes the server on SIGINT and SIGTERM and then passes the signal
 // on, so that the process ends as it would have. The function it returns ends this.
-func closeOnSignal(s *Server) (stop func()) {
+func closeOnSignal(s interface{ Close() error }) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	ended, quit := make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -23,6 +23,7 @@ type settings struct {
 	replicas    int
 	config      [][2]string
 	primaryPort int // of a replica
+	cluster     bool
 }
 
 type aclUser struct {
@@ -103,6 +104,7 @@ func (s *settings) defaultPassword() string {
 // layout is where a server listens and keeps its files.
 type layout struct {
 	port, tlsPort int
+	busPort       int // of a cluster's node; 0: the server's default
 	dir, socket   string
 	debugCommand  bool
 }
@@ -142,6 +144,16 @@ func (s *settings) configFile(at layout) []byte {
 			args = append(args, "~*", "&*", "+@all")
 		}
 		line(append(args, u.rules...)...)
+	}
+	if s.cluster {
+		line("cluster-enabled", "yes")
+		line("cluster-node-timeout", "5000")
+		if at.busPort != 0 {
+			line("cluster-port", strconv.Itoa(at.busPort))
+		}
+		if s.password != "" {
+			line("masterauth", s.password)
+		}
 	}
 	if s.maxClients > 0 {
 		line("maxclients", strconv.Itoa(s.maxClients))
