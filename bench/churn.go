@@ -27,7 +27,7 @@ func Churn(ctx context.Context, o ChurnOptions) (*ChurnResult, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := openServer(ctx, o.Target, wants{plan: o.Plan(), disturb: o.Disturb, progress: o.Progress})
+	s, err := openServer(ctx, o.Target, wants{plan: o.Plan(), cluster: true, disturb: o.Disturb, progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}

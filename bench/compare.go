@@ -56,6 +56,7 @@ func (c *comparison) open(ctx context.Context) (err error) {
 			return fmt.Errorf("side B: %w", err)
 		}
 		c.b = newRun(c.a.server, b, plan)
+		c.b.nodes = c.a.nodes
 	} else if c.b, err = openRun(ctx, b); err != nil {
 		return fmt.Errorf("side B: %w", err)
 	}
@@ -78,9 +79,10 @@ func (c *comparison) open(ctx context.Context) (err error) {
 func (c *comparison) close(ctx context.Context) error {
 	var err error
 	if c.b != nil {
-		err = c.b.clean(ctx)
-		if c.b.server != c.a.server {
-			err = errors.Join(err, c.b.server.close())
+		if c.b.server == c.a.server {
+			err = c.b.clean(ctx)
+		} else {
+			err = c.b.close(ctx)
 		}
 	}
 	if c.a != nil {

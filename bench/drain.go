@@ -23,13 +23,15 @@ func (r *runRun) drain(ctx context.Context) error {
 		limit += drainFactor * idle.Histogram.Quantile(0.5)
 	}
 	until := time.Now().Add(drainLimit)
-	for quick := 0; quick < drainPings && time.Now().Before(until); {
-		begin := time.Now()
-		if _, err := r.server.watch.do(ctx, "PING"); err != nil {
-			return err
-		}
-		if quick++; time.Since(begin) > limit {
-			quick = 0
+	for _, s := range r.servers() {
+		for quick := 0; quick < drainPings && time.Now().Before(until); {
+			begin := time.Now()
+			if _, err := s.watch.do(ctx, "PING"); err != nil {
+				return err
+			}
+			if quick++; time.Since(begin) > limit {
+				quick = 0
+			}
 		}
 	}
 	return ctx.Err()

@@ -35,7 +35,7 @@ func Idle(ctx context.Context, o IdleOptions) (*IdleResult, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := openServer(ctx, o.Target, wants{plan: o.Plan(), disturb: o.Disturb, progress: o.Progress})
+	s, err := openServer(ctx, o.Target, wants{plan: o.Plan(), cluster: true, disturb: o.Disturb, progress: o.Progress})
 	if err != nil {
 		return nil, err
 	}

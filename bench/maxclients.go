@@ -38,7 +38,8 @@ func MaxClients(ctx context.Context, o MaxClientsOptions) (*MaxClientsResult, er
 		return nil, err
 	}
 	s, err := openServer(ctx, o.Target, wants{
-		plan: o.Plan(), disturb: true, progress: o.Progress,
+		cluster: true,
+		plan:    o.Plan(), disturb: true, progress: o.Progress,
 		options: []evenkeeltest.Option{evenkeeltest.WithMaxClients(o.Limit)},
 	})
 	if err != nil {

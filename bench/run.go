@@ -28,10 +28,6 @@ const (
 	runGiveUp = 30 * time.Second
 	// idlePings are timed before the load.
 	idlePings = 200
-	// fillDepth and fillConns are how keys are written and removed: enough to hide the
-	// round trips.
-	fillDepth = 64
-	fillConns = 8
 )
 
 // Run sends a workload to a server and measures each reply. Cancelled, it returns what
@@ -63,12 +59,18 @@ func openRun(ctx context.Context, o RunOptions) (*runRun, error) {
 		return nil, err
 	}
 	s, err := openServer(ctx, o.Target, wants{
-		plan: o.Plan(), disturb: o.Disturb, blind: o.Disturb, progress: o.Progress, options: o.serverOptions(),
+		plan: o.Plan(), disturb: o.Disturb, blind: o.Disturb, cluster: o.Cluster, progress: o.Progress, options: o.serverOptions(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return newRun(s, o, plan), nil
+	r := newRun(s, o, plan)
+	if o.Cluster {
+		if r.nodes, err = openNodes(ctx, s, o, plan); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return r, nil
 }
 
 // compile checks the options and makes their workload ready to send.
@@ -93,12 +95,17 @@ func newRun(s *server, o RunOptions, plan *workload.Plan) *runRun {
 
 // close removes the keys and leaves the server.
 func (r *runRun) close(ctx context.Context) error {
-	return errors.Join(r.clean(ctx), r.server.close())
+	errs := []error{r.clean(ctx)}
+	for _, s := range r.servers() {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
 }
 
 // again loads the same server, whose keys are there, with other options.
 func (r *runRun) again(ctx context.Context, o RunOptions) (*RunResult, error) {
 	w := newRun(r.server, o, r.plan)
+	w.nodes = r.nodes
 	r.dirty = true
 	err := w.load(ctx)
 	if !w.began {
@@ -110,6 +117,8 @@ func (r *runRun) again(ctx context.Context, o RunOptions) (*RunResult, error) {
 // runRun is one run of Run.
 type runRun struct {
 	server  *server
+	nodes   []*clusterNode // nil: server is no cluster
+	rows    []RunNode      // what each of them did in the last load
 	options RunOptions
 	plan    *workload.Plan
 	result  *RunResult
@@ -137,7 +146,7 @@ func (r *runRun) run(ctx context.Context) error {
 // prepare makes sure that the load is welcome, and does what comes before its keys.
 func (r *runRun) prepare(ctx context.Context) error {
 	o := r.options
-	if err := r.server.fits(ctx, o.Conns+1); err != nil {
+	if err := r.fits(ctx, o.Conns); err != nil {
 		return err
 	}
 	if err := r.admitKeys(ctx); err != nil {
@@ -153,8 +162,10 @@ func (r *runRun) prepare(ctx context.Context) error {
 	}
 	r.result.IdlePing = newRunTimes(idle)
 	for _, words := range o.Workload.Setup {
-		if _, err := r.server.watch.do(ctx, anys(words)...); err != nil {
-			return fmt.Errorf("the workload's setup: %s: %w", words[0], err)
+		for _, s := range r.servers() {
+			if _, err := s.watch.do(ctx, anys(words)...); err != nil {
+				return fmt.Errorf("the workload's setup: %s: %w", words[0], err)
+			}
 		}
 	}
 	return nil
@@ -168,47 +179,29 @@ func anys(words []string) []any {
 	return out
 }
 
-// admitKeys refuses to write among the keys of others.
-func (r *runRun) admitKeys(ctx context.Context) error {
-	if r.mine = r.server.target.Private() || r.plan.KeysBegin(KeyPrefix); r.mine {
-		return nil
-	}
-	reply, err := r.server.watch.do(ctx, "DBSIZE")
-	n := int64(-1) // it does not say
-	if err == nil {
-		n, err = reply.Int()
-	}
-	switch {
-	case err == nil && n == 0:
-		r.mine = true
-		return nil
-	case r.options.Disturb:
-		if !r.options.Keep {
-			r.options.Progress.Send(Event{Note: "the database has keys that may be others': none will be removed at the end"})
-		}
-		return nil
-	case err != nil:
-		return fmt.Errorf("the server does not say whether the database is empty (--disturb goes on without): %w", err)
-	}
-	return &RefusedError{Reasons: []string{fmt.Sprintf(
-		"database %d has %s, and the workload's keys do not begin with %s: give an empty database, or a workload whose keys do",
-		r.server.target.DB, report.Plural(n, "key", "keys"), KeyPrefix)}}
-}
-
 // config is the engine's part of what was asked.
 func (r *runRun) config() raw.Config {
 	o := r.options
 	dial, hello, replies := r.server.socket(o.RESP3, o.Greeting)
 	return raw.Config{
 		Dial: dial, Hello: hello, HelloReplies: replies, Classes: r.plan.Classes(),
-		Streams: func(worker, workers int) raw.Stream {
-			return r.plan.Stream(workload.Slice{Seed: o.Seed, Index: worker, Count: workers})
-		},
 		Workers: o.Workers, Conns: o.Conns, Depth: o.Depth, Sliding: o.Sliding,
 		Requests: o.Requests, Duration: o.Duration, Warmup: o.Warmup,
 		Rate: o.Rate, Poisson: o.Poisson, Seed: o.Seed, ReconnectEvery: o.ReconnectEvery,
 		Verify: o.Workload.Verify, GiveUp: runGiveUp, Portable: o.Portable,
 	}
+}
+
+// stream is what a worker sends, to the node if there is one.
+func (r *runRun) stream(s workload.Slice, n *clusterNode) raw.Stream {
+	if n == nil {
+		return r.plan.Stream(s)
+	}
+	stream, err := r.plan.StreamForSlots(s, n.slots.has)
+	if err != nil { // openNodes has tried it
+		panic(err)
+	}
+	return stream
 }
 
 // socket says how a conn for raw requests is opened, and what begins it.
@@ -241,66 +234,6 @@ func (s *server) socket(resp3 bool, greeting [][]string) (dial func(context.Cont
 	return dial, hello, replies
 }
 
-// preload writes each key once.
-func (r *runRun) preload(ctx context.Context) error {
-	o := r.options
-	if o.SkipPreload || !r.plan.CanPreload() || r.plan.Keys() == 0 || r.keysAreThere() {
-		return nil
-	}
-	from := min(o.PreloadFrom, r.plan.Keys())
-	r.dirty = true
-	begin := time.Now()
-	done, err := r.fill(ctx, "preload", r.plan.Keys()-from, r.plan.PreloadPerKey(), func(s workload.Slice) raw.Stream { return r.plan.Preload(s, from) })
-	r.result.Preload = &RunPreload{Keys: done, From: from, TookS: time.Since(begin).Seconds()}
-	if took := r.result.Preload.TookS; took > 0 {
-		r.result.Preload.KeysPer = float64(done) / took
-	}
-	if err != nil {
-		if sure := from + max(done-fillConns*fillDepth, 0); sure > from && o.Keep {
-			return fmt.Errorf("%w; to go on there: --preload-from %d", err, sure)
-		}
-		return err
-	}
-	return nil
-}
-
-// fill sends a finite stream with so many requests for each key, and returns how many
-// keys were done. All must succeed.
-func (r *runRun) fill(ctx context.Context, phase string, keys int64, perKey int, stream func(workload.Slice) raw.Stream) (int64, error) {
-	cfg := r.config()
-	cfg.Classes = []workload.Class{{Name: phase, Write: true}}
-	cfg.Streams = func(worker, workers int) raw.Stream {
-		return stream(workload.Slice{Seed: r.options.Seed, Index: worker, Count: workers})
-	}
-	// One worker: then what is done is the beginning of the key space, up to what is
-	// under way, and an interrupted preload can go on.
-	cfg.Workers, cfg.Conns, cfg.Depth, cfg.Sliding = 1, min(fillConns, r.options.Conns), fillDepth, true
-	cfg.Requests, cfg.Duration, cfg.Warmup, cfg.Rate, cfg.Poisson, cfg.ReconnectEvery, cfg.Verify = 0, 0, 0, 0, false, 0, false
-	var answered int64
-	begin := time.Now()
-	cfg.Interval = 250 * time.Millisecond
-	cfg.OnInterval = func(i *raw.Interval) {
-		answered += i.OK()
-		done, elapsed := answered/int64(perKey), time.Since(begin)
-		r.options.Progress.Send(Event{
-			Phase: phase, Elapsed: elapsed, Total: time.Duration(float64(elapsed) * float64(keys) / float64(max(done, 1))),
-			Status: fmt.Sprintf("%s of %s", report.Int(done), report.Plural(keys, "key", "keys")),
-		})
-	}
-	r.options.Progress.Send(Event{Phase: phase})
-	res, err := raw.Run(ctx, cfg)
-	done := answered / int64(perKey)
-	switch {
-	case err != nil:
-		return done, fmt.Errorf("%s, after %s: %w", phase, report.Plural(done, "key", "keys"), err)
-	case res.Failed() > 0:
-		return done, fmt.Errorf("%s: %s failed: %s", phase, report.Plural(res.Failed(), "request", "requests"), sayCounts(res.Errors))
-	case res.Unanswered > 0:
-		return done, fmt.Errorf("%s: %s had no answer", phase, report.Plural(res.Unanswered, "request", "requests"))
-	}
-	return done, nil
-}
-
 // byCount gives the names of what was counted, the most frequent first.
 func byCount(counts map[string]int64) []string {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
@@ -320,7 +253,7 @@ func sayCounts(counts map[string]int64) string {
 // load is the run itself.
 func (r *runRun) load(ctx context.Context) (err error) {
 	o := r.options
-	before, tallyErr := r.server.tally(ctx)
+	before, tallyErr := r.tally(ctx)
 	if tallyErr != nil && !evenkeel.ServerSaid(tallyErr) {
 		return tallyErr
 	}
@@ -351,12 +284,13 @@ func (r *runRun) load(ctx context.Context) (err error) {
 	r.dirty = true
 	begin := time.Now()
 	o.Progress.Send(Event{Phase: "load", Total: o.Warmup + o.Duration})
-	res, runErr := raw.Run(ctx, cfg)
+	res, runErr := r.send(ctx, cfg, r.stream)
 	if res == nil {
 		return runErr
 	}
 	r.began = true
 	r.result.measured(res)
+	r.result.Nodes = r.rows
 	r.addEarlier(res)
 	r.result.Seconds = r.series.seconds()
 	if runErr != nil && ctx.Err() == nil {
@@ -364,7 +298,7 @@ func (r *runRun) load(ctx context.Context) (err error) {
 	}
 	look, cancel := lastLook(ctx)
 	defer cancel()
-	if after, err := r.server.tally(look); err == nil && tallyErr == nil && runErr == nil {
+	if after, err := r.tally(look); err == nil && tallyErr == nil && runErr == nil {
 		r.result.Server = after.since(before, time.Since(begin))
 	}
 	return runErr
@@ -407,30 +341,4 @@ func statusOf(i *raw.Interval) string {
 		text += fmt.Sprintf(", %s overdue", report.Int(i.Backlog))
 	}
 	return text
-}
-
-// clean removes the keys that the run may have written.
-func (r *runRun) clean(ctx context.Context) error {
-	if !r.dirty || !r.mine || r.options.Keep || r.server.target.Private() {
-		return nil
-	}
-	// A run that was cancelled still owes it, but not for ever.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout(r.plan.Keys()))
-	defer cancel()
-	if keys := r.plan.LiteralKeys(); len(keys) > 0 {
-		if err := r.server.watch.remove(ctx, keys); err != nil {
-			return err
-		}
-	}
-	if r.plan.Keys() == 0 || r.plan.CleanupPerKey() == 0 {
-		return nil
-	}
-	_, err := r.fill(ctx, "removing the keys", r.plan.Keys(), r.plan.CleanupPerKey(), func(s workload.Slice) raw.Stream { return r.plan.Cleanup(s, 0) })
-	return err
-}
-
-// cleanTimeout bounds the removal of so many keys.
-func cleanTimeout(keys int64) time.Duration {
-	const rate = 20_000 // a second, on a slow server
-	return 10*time.Second + time.Duration(keys/rate)*time.Second
 }

@@ -25,6 +25,9 @@ type RunOptions struct {
 	// ServerConfig are lines of a private server's configuration, such as "io-threads 4";
 	// may be empty.
 	ServerConfig []string
+	// Cluster loads all primaries of the cluster that Target is a node of: connections,
+	// threads, rate and keys are shared out by the slots that they have. Default false.
+	Cluster bool
 	// Workload is what is sent. Default: [DefaultWorkload].
 	Workload workload.Workload
 	// Conns is how many connections are open, 1 to 1,048,576. Default 50.
@@ -156,6 +159,7 @@ func (o RunOptions) Validate() error {
 	if o.Callers > 0 {
 		o.validateCallers(&c)
 	}
+	c.that(!o.Cluster || !o.Target.Private(), "cluster", "a private server is no cluster; give the address of one of its nodes")
 	c.that(o.Requests >= 0, "requests", "%d is negative; give 0 to go by --duration alone", o.Requests)
 	c.lasts(o.Duration, 0, maxRunDuration, "duration")
 	c.that(o.Requests > 0 || o.Duration > 0, "duration", "without a duration and a number of requests the run has no end; give one of them")
@@ -210,6 +214,7 @@ func (o RunOptions) validateCallers(c *check) {
 	c.that(!o.Sliding, "sliding", raw)
 	c.that(o.ReconnectEvery == 0, "reconnect-every", raw)
 	c.that(len(o.Greeting) == 0, "greeting", raw)
+	c.that(!o.Cluster, "cluster", "the client has one endpoint; leave out --callers or --cluster")
 	c.that(!o.Portable, "portable", "there is one engine of --callers; leave it out")
 	c.that(!o.Workload.Verify, "verify", "values are checked over raw connections only; leave out --verify or --callers")
 	for _, cmd := range o.Workload.Commands {

@@ -30,6 +30,9 @@ func (r *RunResult) Page() report.Page {
 	if len(r.Seconds) > 1 {
 		p.Sections = append(p.Sections, r.timeSection())
 	}
+	if len(r.Nodes) > 0 {
+		p.Sections = append(p.Sections, r.nodesSection())
+	}
 	if r.Client != nil {
 		p.Sections = append(p.Sections, r.clientSection())
 	}
@@ -86,6 +89,9 @@ func (r *RunResult) troubles() string {
 	}
 	if r.Failed > 0 {
 		out = append(out, fmt.Sprintf("%s of the requests failed (%s); they are in no time shown.", report.Percent(r.FailedShare()), r.Failures()))
+	}
+	if n := r.Errors["MOVED"] + r.Errors["ASK"]; n > 0 {
+		out = append(out, report.Plural(n, "request", "requests")+" went to a node that no longer had their slot: the cluster has moved slots meanwhile.")
 	}
 	if r.Unanswered > 0 {
 		out = append(out, fmt.Sprintf("%s had no answer when the run ended, the oldest for %s.", report.Plural(r.Unanswered, "request", "requests"), report.Micros(r.OldestUnansweredUs)))
@@ -405,6 +411,9 @@ func (p RunParams) text() string {
 	load := fmt.Sprintf("%s, %s, depth %d, seed %d", report.Plural(p.Conns, "connection", "connections"), report.Plural(p.Workers, "thread", "threads"), p.Depth, p.Seed)
 	if p.Callers > 0 {
 		load = fmt.Sprintf("%s of %s, %s lane, seed %d", report.Plural(p.Callers, "caller", "callers"), report.Plural(p.Conns, "connection", "connections"), p.Lane, p.Seed)
+	}
+	if p.Cluster {
+		load += ", over a cluster"
 	}
 	if p.Engine != "" {
 		load += ", engine " + p.Engine

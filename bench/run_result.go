@@ -86,6 +86,8 @@ type RunResult struct {
 	// IdlePing is the time of a PING before the load: the least that a reply can take
 	// here.
 	IdlePing *RunTimes `json:"idle_ping"`
+	// Nodes are the primaries of a cluster; empty without one.
+	Nodes []RunNode `json:"nodes,omitempty"`
 	// Client is what the client went through; null without callers.
 	Client *RunClient `json:"client,omitempty"`
 	// Preload is how the keys were written before; null when they were not.
@@ -113,6 +115,7 @@ type RunParams struct {
 	Seed           uint64  `json:"seed"`
 	ReconnectEvery int     `json:"reconnect_every"`
 	RESP3          bool    `json:"resp3"`
+	Cluster        bool    `json:"cluster,omitempty"`
 	TLS            bool    `json:"tls"`
 	IntervalS      float64 `json:"interval_s"`
 	// Engine is "epoll", "portable" or, with callers, "client", and Timer what open loop waits with.
@@ -286,7 +289,7 @@ func NewRunResult(env Environment, o RunOptions) *RunResult {
 		Params: RunParams{
 			Conns: o.Conns, Workers: o.Workers, Depth: o.Depth, Sliding: o.Sliding || o.Rate > 0, Requests: o.Requests,
 			DurationS: o.Duration.Seconds(), WarmupS: o.Warmup.Seconds(), RatePerS: o.Rate, Poisson: o.Poisson, ScaleAt: o.Scale.String(),
-			Seed: o.Seed, ReconnectEvery: o.ReconnectEvery, RESP3: o.RESP3, TLS: o.Target.TLS != nil, IntervalS: o.Interval.Seconds(),
+			Seed: o.Seed, ReconnectEvery: o.ReconnectEvery, RESP3: o.RESP3, Cluster: o.Cluster, TLS: o.Target.TLS != nil, IntervalS: o.Interval.Seconds(),
 		},
 		Classes: []RunClass{}, Errors: map[string]int64{}, ConnFailures: map[string]int64{}, Seconds: []RunSecond{},
 	}

@@ -42,6 +42,7 @@ type wants struct {
 	plan      Plan
 	disturb   bool
 	blind     bool                  // it can do without the server's counts
+	cluster   bool                  // a node of a cluster is welcome
 	auth, tls bool                  // of a private server, where it can
 	options   []evenkeeltest.Option // of a private server, besides
 	progress  Progress
@@ -55,6 +56,11 @@ func openServer(ctx context.Context, t Target, w wants) (*server, error) {
 		s.env.ServerKind, s.env.Address = ServerGiven, t.String()
 		if err := s.connect(ctx, w.blind); err != nil {
 			return nil, err
+		}
+		if !w.cluster {
+			if err := s.refuseNode(ctx); err != nil {
+				return nil, errors.Join(err, s.close())
+			}
 		}
 		if err := s.admit(ctx, w); err != nil {
 			return nil, errors.Join(err, s.close())

@@ -93,7 +93,7 @@ func (s *sloRun) measure(ctx context.Context) error {
 // mostConns is the most connections that may and can be opened.
 func (s *sloRun) mostConns(ctx context.Context) (float64, error) {
 	n := s.options.MaxConns
-	err := s.run.server.fits(ctx, n+1)
+	err := s.run.fits(ctx, n)
 	full, ok := errors.AsType[*CapacityError](err)
 	if !ok {
 		return float64(n), err

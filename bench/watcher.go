@@ -78,13 +78,18 @@ func (w *watcher) info(ctx context.Context, section string) (map[string]string, 
 	if err != nil {
 		return nil, err
 	}
+	return parseFields(text), nil
+}
+
+// parseFields reads lines of name:value, as INFO has them.
+func parseFields(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
 		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
 			fields[name] = value
 		}
 	}
-	return fields, nil
+	return fields
 }
 
 // openNow is the server's count of open conns, all of them.

@@ -93,6 +93,9 @@ type Config struct {
 	// such a run goes on trying until its Duration or its context ends it.
 	GiveUp time.Duration
 
+	// Ready is called when all conns are open, and the run begins when it returns, so that
+	// several can begin together. Its error ends the run before it began. May be nil.
+	Ready func(context.Context) error
 	// OnInterval gets a snapshot about every Interval, warm-up included. It is called by
 	// one goroutine, which is no worker, and may keep what it gets. The last call comes
 	// before Run returns. Nil, or Interval 0: no snapshots.

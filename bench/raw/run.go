@@ -70,21 +70,36 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	r := &run{cfg: cfg, base: time.Now(), warmEnd: int64(cfg.Warmup), deadline: noEnd, stop: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer r.cancel()
+	var conns []opened
+	var engines []engine
 	if cfg.Caller != nil {
-		return r.measure(ctx, r.callers(), nil)
-	}
-	conns, err := r.openAll(ctx)
-	if err != nil {
-		if cause := ctx.Err(); cause != nil {
-			err = cause
+		engines = r.callers()
+	} else {
+		var err error
+		if conns, err = r.openAll(ctx); err != nil {
+			if cause := ctx.Err(); cause != nil {
+				err = cause
+			}
+			return nil, err
 		}
-		return nil, err
+		if engines, err = r.engines(conns); err != nil {
+			return nil, err
+		}
 	}
-	engines, err := r.engines(conns)
-	if err != nil {
-		return nil, err
+	if cfg.Ready != nil {
+		if err := cfg.Ready(ctx); err != nil {
+			abandon(engines)
+			return nil, err
+		}
 	}
 	return r.measure(ctx, engines, conns)
+}
+
+// abandon closes the conns of engines that have not worked.
+func abandon(engines []engine) {
+	for _, e := range engines {
+		e.leave(0, &Result{})
+	}
 }
 
 // now is the time since the run's beginning.
@@ -162,9 +177,7 @@ func (r *run) engines(conns []opened) ([]engine, error) {
 	for i, share := range shares {
 		e, err := r.newEngine(newWorker(r, i), share)
 		if err != nil {
-			for _, e := range made {
-				e.leave(0, &Result{})
-			}
+			abandon(made)
 			for _, c := range conns {
 				_ = c.conn.Close()
 			}

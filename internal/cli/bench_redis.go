@@ -61,7 +61,7 @@ func (f *redisFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&s.db, "dbnum", 0, "database `number`")
 	fs.BoolVarP(&f.resp3, "resp3", "3", false, "speak RESP3")
 	fs.IntVar(&f.threads, "threads", 0, "threads of this process")
-	fs.BoolVar(&f.cluster, "cluster", false, "not here")
+	fs.BoolVar(&f.cluster, "cluster", false, "load all primaries of the cluster; keys have a {tag} for their slots")
 	fs.BoolVar(&f.tracking, "enable-tracking", false, "send CLIENT TRACKING ON on each connection")
 	fs.IntVarP(&f.keepAlive, "keepalive", "k", 1, "1: keep connections; 0: a new one for each request")
 	fs.Int64VarP(&f.keySpace, "keyspace", "r", 0, "`number` of keys, values and scores to draw from (0: one key)")
@@ -181,8 +181,6 @@ func (s *session) redisOptions(ctx context.Context, f *redisFlags, fs *pflag.Fla
 	switch {
 	case f.idle:
 		return o, fmt.Errorf("-I is another command here: evenkeel bench idle -h %s -p %d --conns %d", f.server.host, f.server.port, f.clients)
-	case f.cluster:
-		return o, errors.New("--cluster is not supported yet; give the address of one node, and keys that it owns")
 	case fs.Changed("requests") && f.duration > 0:
 		return o, errors.New("-n and --duration exclude each other; give one of them")
 	case f.keepAlive != 0 && f.keepAlive != 1:
@@ -207,7 +205,7 @@ func (s *session) redisOptions(ctx context.Context, f *redisFlags, fs *pflag.Fla
 	if f.tracking {
 		o.Greeting = [][]string{{"CLIENT", "TRACKING", "on"}}
 	}
-	o.Rate, o.Seed, o.RESP3 = float64(f.rps), f.seed, f.resp3
+	o.Rate, o.Seed, o.RESP3, o.Cluster = float64(f.rps), f.seed, f.resp3, f.cluster
 	// It loads what it is told to, and leaves behind what it wrote, as redis-benchmark does.
 	o.SkipPreload, o.Keep, o.Disturb = true, true, true
 	return o, nil
@@ -247,6 +245,7 @@ func (s *session) redisTarget(ctx context.Context, f *redisFlags, fs *pflag.Flag
 func (f *redisFlags) loads(ctx context.Context, args []string) ([]*workload.Workload, error) {
 	options := workload.Options{
 		DataSize: f.dataSize, KeySpace: f.keySpace, Sequential: f.sequential, Functions: f.functions, FCallKeys: f.fcallKeys,
+		Cluster: f.cluster,
 	}
 	f.payload = f.dataSize
 	if len(args) == 0 {

@@ -40,6 +40,9 @@ func TestRedisBenchmarkFlags(t *testing.T) {
 		{"--duration 9 --warmup 2 --rps 500 -t set -q", 1, func(o *bench.RunOptions) bool {
 			return o.Duration == 9*time.Second && o.Requests == 0 && o.Warmup == 2*time.Second && o.Rate == 500
 		}},
+		{"--cluster -t set -q", 1, func(o *bench.RunOptions) bool {
+			return o.Cluster && o.Workload.Commands[0].Args[1] == "key:{tag}:__rand_int__"
+		}},
 		{"--enable-tracking -t get -q", 1, func(o *bench.RunOptions) bool { return len(o.Greeting) == 1 }},
 		{"-r 10000 -n 10000 -q eval 'return redis.call(\"ping\")' 0", 1, func(o *bench.RunOptions) bool {
 			return len(o.Workload.Commands[0].Args) == 3 && o.Workload.Title == `eval return redis.call("ping") 0`
@@ -69,7 +72,6 @@ func TestRedisBenchmarkUsage(t *testing.T) {
 		"-n 0":                   "-n must be 1 or more",
 		"-c 0":                   "--conns: 0 is out of bounds",
 		"-I -c 9":                "evenkeel bench idle -h 127.0.0.1 -p 6379 --conns 9",
-		"--cluster":              "not supported yet",
 		"--threads 99":           "--threads: 99 is out of bounds",
 		"-P 0":                   "--depth: 0 is out of bounds",
 		"--rdma":                 "unknown flag --rdma",

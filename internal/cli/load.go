@@ -36,6 +36,7 @@ func (l *loadFlags) register(cmd *cobra.Command) {
 	fs.StringVar((*string)(&o.Lane), "lane", string(o.Lane), "with --callers: what they use, "+strings.Join(words(bench.Lanes()), " or "))
 	fs.DurationVar(&o.Timeout, "timeout", o.Timeout, "with --callers: bound of each call (0: none)")
 	choose(cmd, "lane", words(bench.Lanes()))
+	fs.BoolVar(&o.Cluster, "cluster", false, "the server is a node of a cluster: load all of its primaries")
 	fs.BoolVar(&o.Sliding, "sliding", false, "send one more for each reply, instead of --depth at once and then waiting for all")
 	fs.BoolVar(&o.Poisson, "poisson", false, "with a rate: random gaps between requests instead of constant ones")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "begins all random numbers: the same seed, the same requests")
