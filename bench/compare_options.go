@@ -41,6 +41,7 @@ func (o CompareOptions) Validate() error {
 	c.between(o.Pairs, minPairs, 500, "pairs")
 	c.lasts(o.Slot, 50*time.Millisecond, 10*time.Minute, "slot")
 	for _, side := range []RunOptions{o.A, o.B} {
+		c.that(side.Agents == 0, "agents", "a comparison makes its load by itself; leave it out")
 		c.that(side.Scale == nil && side.Journal == "" && !side.Resume, "load", "a comparison has no schedule and no journal")
 	}
 	c.that((o.A.Rate > 0) == (o.B.Rate > 0), "rate", "a closed loop and an open one have different clocks; give both sides a rate, or neither")

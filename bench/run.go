@@ -39,6 +39,9 @@ const (
 // the server could not be used. Error replies are no error of Run: they are counted in
 // the result.
 func Run(ctx context.Context, o RunOptions) (*RunResult, error) {
+	if o.Agents > 0 {
+		return runAgents(ctx, o)
+	}
 	r, err := openRun(ctx, o)
 	if err != nil {
 		return nil, err
@@ -125,9 +128,13 @@ type runRun struct {
 	series  *series
 	journal *journal // nil: none is wanted
 	earlier *history // what the journal had; nil for a run from the beginning
-	began   bool     // there is something to show
-	dirty   bool     // keys may have been written
-	mine    bool     // and they are nobody else's
+	// As an agent: which of how many parts of the load it is, and what is called when its
+	// conns are open.
+	part, parts int
+	ready       func(context.Context) error
+	began       bool // there is something to show
+	dirty       bool // keys may have been written
+	mine        bool // and they are nobody else's
 }
 
 func (r *runRun) run(ctx context.Context) error {
@@ -188,12 +195,15 @@ func (r *runRun) config() raw.Config {
 		Workers: o.Workers, Conns: o.Conns, Depth: o.Depth, Sliding: o.Sliding,
 		Requests: o.Requests, Duration: o.Duration, Warmup: o.Warmup,
 		Rate: o.Rate, Poisson: o.Poisson, Seed: o.Seed, ReconnectEvery: o.ReconnectEvery,
-		Verify: o.Workload.Verify, GiveUp: runGiveUp, Portable: o.Portable,
+		Verify: o.Workload.Verify, GiveUp: runGiveUp, Portable: o.Portable, Ready: r.ready,
 	}
 }
 
 // stream is what a worker sends, to the node if there is one.
 func (r *runRun) stream(s workload.Slice, n *clusterNode) raw.Stream {
+	if r.parts > 0 {
+		s.Index, s.Count = s.Index*r.parts+r.part, s.Count*r.parts
+	}
 	if n == nil {
 		return r.plan.Stream(s)
 	}
@@ -260,6 +270,9 @@ func (r *runRun) load(ctx context.Context) (err error) {
 	cfg := r.config()
 	if o.Scale != nil {
 		cfg.Scale = func(at time.Duration) float64 { return o.Scale.Factor(at + r.done()) }
+	}
+	if r.parts > 0 {
+		cfg.Seed += uint64(r.part) << 32 // other arrivals than the other agents'
 	}
 	r.leaveOut(&cfg)
 	if r.journal != nil && r.earlier == nil {

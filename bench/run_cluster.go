@@ -280,6 +280,12 @@ func (r *runRun) send(ctx context.Context, cfg raw.Config, stream func(workload.
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := newBarrier(len(r.nodes))
+	begin := sync.OnceValue(func() error {
+		if cfg.Ready == nil {
+			return nil
+		}
+		return cfg.Ready(running)
+	})
 	var group sync.WaitGroup
 	for i, n := range r.nodes {
 		part := cfg
@@ -288,7 +294,12 @@ func (r *runRun) send(ctx context.Context, cfg raw.Config, stream func(workload.
 		part.Conns, part.Workers = int(conns[i]), int(min(workers[i], conns[i]))
 		part.Rate = cfg.Rate * float64(n.count) / workload.Slots
 		part.OnInterval = func(of *raw.Interval) { joiner.Add(i, of) }
-		part.Ready = ready.wait
+		part.Ready = func(ctx context.Context) error {
+			if err := ready.wait(ctx); err != nil {
+				return err
+			}
+			return begin()
+		}
 		part.Seed += uint64(i)
 		if part.Requests = requests[i]; part.Requests == 0 && cfg.Requests > 0 {
 			ready.arrive() // too few requests for all nodes: the others do not wait for it

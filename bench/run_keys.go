@@ -93,7 +93,7 @@ func (r *runRun) fill(ctx context.Context, phase string, keys int64, perKey int,
 	// One worker (on each node of a cluster): then what is done is the beginning of the key space, up to what is
 	// under way, and an interrupted preload can go on.
 	cfg.Workers, cfg.Conns, cfg.Depth, cfg.Sliding = 1, min(fillConns, r.options.Conns), fillDepth, true
-	cfg.Requests, cfg.Duration, cfg.Warmup, cfg.Rate, cfg.Poisson, cfg.ReconnectEvery, cfg.Verify = 0, 0, 0, 0, false, 0, false
+	cfg.Requests, cfg.Duration, cfg.Warmup, cfg.Rate, cfg.Poisson, cfg.ReconnectEvery, cfg.Verify, cfg.Ready = 0, 0, 0, 0, false, 0, false, nil
 	var answered int64
 	begin := time.Now()
 	cfg.Interval = 250 * time.Millisecond

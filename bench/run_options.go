@@ -98,6 +98,13 @@ type RunOptions struct {
 	// Resume goes on with the run whose Journal is there, to the end of its Duration or
 	// Requests. Default false.
 	Resume bool
+	// Agents is how many agents make the load, up to 1,000, each a share of the
+	// connections (or callers), the rate and the requests; 0 means this process. They and
+	// their coordinator exchange messages through the server Via, and wait for each other
+	// for a minute. Journal, Resume, Observe and Greeting have no meaning then. Default 0.
+	Agents int
+	// Via is the server that messages to and from agents go through. Default: Target.
+	Via Target
 	// Portable uses the engine over net.Conn also where there is a faster one.
 	// Default false.
 	Portable bool
@@ -112,6 +119,7 @@ const (
 	maxRunDuration = 366 * 24 * time.Hour
 	maxRunWarmup   = 24 * time.Hour
 	maxRunCallers  = 1 << 16
+	maxAgents      = 1_000
 	// maxAutoWorkers: beyond it more threads than a server has for its clients only
 	// wait for each other.
 	maxAutoWorkers = 16
@@ -159,6 +167,9 @@ func (o RunOptions) Validate() error {
 	if o.Callers > 0 {
 		o.validateCallers(&c)
 	}
+	if o.Agents != 0 {
+		o.validateAgents(&c)
+	}
 	c.that(!o.Cluster || !o.Target.Private(), "cluster", "a private server is no cluster; give the address of one of its nodes")
 	c.that(o.Requests >= 0, "requests", "%d is negative; give 0 to go by --duration alone", o.Requests)
 	c.lasts(o.Duration, 0, maxRunDuration, "duration")
@@ -176,6 +187,21 @@ func (o RunOptions) Validate() error {
 		return c.err
 	}
 	return o.Workload.Validate()
+}
+
+// validateAgents checks what a coordinator does not leave to its agents.
+func (o RunOptions) validateAgents(c *check) {
+	c.between(o.Agents, 1, maxAgents, "agents")
+	c.that(!o.Target.Private(), "agents", "they cannot reach a private server; give the address of one")
+	if !o.Via.Private() {
+		c.target(o.Via)
+	}
+	c.that(o.Journal == "", "journal", "agents keep none; leave it out")
+	c.that(o.Observe == nil, "metrics", "agents have none; leave it out")
+	c.that(o.Workload.Keys.File == "", "key-file", "agents do not have the file; give --keys")
+	c.that(o.Conns >= o.Agents || o.Callers > 0, "conns", "%d are too few for %s; give at least one for each", o.Conns, report.Plural(o.Agents, "agent", "agents"))
+	c.that(o.Callers == 0 || o.Callers >= o.Agents, "callers", "%d are too few for %s; give at least one for each", o.Callers, report.Plural(o.Agents, "agent", "agents"))
+	c.that(o.Requests == 0 || o.Requests >= int64(o.Agents), "requests", "%d are too few for %s; give at least one for each", o.Requests, report.Plural(o.Agents, "agent", "agents"))
 }
 
 // validateServer checks what is said of a private server.

@@ -33,6 +33,9 @@ func (r *RunResult) Page() report.Page {
 	if len(r.Nodes) > 0 {
 		p.Sections = append(p.Sections, r.nodesSection())
 	}
+	if len(r.Agents) > 0 {
+		p.Sections = append(p.Sections, r.agentsSection())
+	}
 	if r.Client != nil {
 		p.Sections = append(p.Sections, r.clientSection())
 	}
@@ -89,6 +92,9 @@ func (r *RunResult) troubles() string {
 	}
 	if r.Failed > 0 {
 		out = append(out, fmt.Sprintf("%s of the requests failed (%s); they are in no time shown.", report.Percent(r.FailedShare()), r.Failures()))
+	}
+	if lost := r.LostAgents(); len(lost) > 0 {
+		out = append(out, report.Plural(len(lost), "agent was", "agents were")+" lost ("+report.List(lost)+"): their shares are in no figure.")
 	}
 	if n := r.Errors["MOVED"] + r.Errors["ASK"]; n > 0 {
 		out = append(out, report.Plural(n, "request", "requests")+" went to a node that no longer had their slot: the cluster has moved slots meanwhile.")

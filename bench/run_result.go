@@ -88,6 +88,8 @@ type RunResult struct {
 	IdlePing *RunTimes `json:"idle_ping"`
 	// Nodes are the primaries of a cluster; empty without one.
 	Nodes []RunNode `json:"nodes,omitempty"`
+	// Agents are those that made the load; empty when it was this process.
+	Agents []RunAgent `json:"agents,omitempty"`
 	// Client is what the client went through; null without callers.
 	Client *RunClient `json:"client,omitempty"`
 	// Preload is how the keys were written before; null when they were not.

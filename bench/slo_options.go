@@ -80,6 +80,7 @@ func (o SLOOptions) Validate() error {
 	c.between(o.MaxConns, 1, raw.MaxConns, "max-conns")
 	c.that(o.Search == SearchConns || o.Load.Rate == 0, "rate", "it is what is searched for; leave it out, or give --search conns")
 	c.that(o.Search == SearchRate || o.Load.Callers == 0, "callers", "connections are searched for without a client; leave it out, or give --search rate")
+	c.that(o.Load.Agents == 0, "agents", "a search makes its load by itself; leave it out")
 	c.that(o.Load.Scale == nil && o.Load.Journal == "" && !o.Load.Resume, "load", "a search has no schedule and no journal")
 	if c.err != nil {
 		return c.err

@@ -35,6 +35,7 @@ func run() int {
 			Pool:          bench.Pool,
 			Run:           bench.Run,
 			SLO:           bench.SLO,
+			Agent:         bench.Agent,
 			Compare:       bench.Compare,
 			StartEmbedded: embedded.Start,
 		},

@@ -27,6 +27,7 @@ type Experiments struct {
 	Pool        func(context.Context, bench.PoolOptions) (*bench.PoolResult, error)
 	Run         func(context.Context, bench.RunOptions) (*bench.RunResult, error)
 	Compare     func(context.Context, bench.CompareOptions) (*bench.CompareResult, error)
+	Agent       func(context.Context, bench.AgentOptions) error
 	SLO         func(context.Context, bench.SLOOptions) (*bench.SLOResult, error)
 	// StartEmbedded starts the server that the demo uses where no real one is
 	// installed; nil if there is none.

@@ -40,6 +40,9 @@ func (s *session) benchCommand() *cobra.Command {
 		redis.register(cmd.Flags())
 		cmd.AddCommand(s.runCommand(), s.presetsCommand())
 	}
+	if s.Experiments.Agent != nil {
+		cmd.AddCommand(s.agentCommand())
+	}
 	if s.Experiments.Compare != nil {
 		cmd.AddCommand(s.compareCommand())
 	}

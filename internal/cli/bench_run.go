@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,7 +32,7 @@ func (s *session) runCommand() *cobra.Command {
 	var scaleAt string
 	var scaleEvery time.Duration
 	maxErrors := int64(0)
-	metricsAt := ""
+	metricsAt, via := "", ""
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Send a workload and measure every reply",
@@ -50,12 +51,23 @@ func (s *session) runCommand() *cobra.Command {
 			if o.Scale, err = bench.ParseSchedule(scaleAt, scaleEvery); err != nil {
 				return err
 			}
+			if via != "" {
+				if o.Agents == 0 {
+					return errors.New("--via is for the messages of agents; give --agents as well")
+				}
+				if o.Via, err = s.otherServer(cmd.Context(), &load.server, fs, "--via", via); err != nil {
+					return err
+				}
+			}
 			// A number of requests is a whole run by itself.
 			if fs.Changed("requests") && !fs.Changed("duration") {
 				o.Duration = 0
 			}
 			if maxErrors < 0 {
 				return &bench.OptionError{Option: "max-errors", Problem: fmt.Sprintf("%d is negative; give 0 to allow none", maxErrors)}
+			}
+			if metricsAt != "" && o.Agents > 0 {
+				return &bench.OptionError{Option: "metrics", Problem: "agents have none; leave it out"}
 			}
 			if metricsAt != "" {
 				if err := o.Validate(); err != nil {
@@ -73,6 +85,9 @@ func (s *session) runCommand() *cobra.Command {
 			return run(cmd.Context(), s, &out, o, &o.Progress, s.Experiments.Run, func(r *bench.RunResult) (missed, notes []string) {
 				if r.Failed > maxErrors {
 					missed = append(missed, fmt.Sprintf("failed requests (%s, at most %s)", report.Int(r.Failed), report.Int(maxErrors)))
+				}
+				if lost := r.LostAgents(); len(lost) > 0 {
+					missed = append(missed, "agents ("+report.List(lost)+")")
 				}
 				if r.Verdict.GeneratorBound {
 					notes = append(notes, bench.GeneratorBound+": "+r.Verdict.Reason)
@@ -93,6 +108,8 @@ func (s *session) runCommand() *cobra.Command {
 	fs.StringVar(&o.Journal, "journal", "", "append each interval to `FILE` as it ends: a crash loses no more than the last")
 	fs.BoolVar(&o.Resume, "resume", false, "go on with the run of --journal that a crash or an interrupt ended")
 	fs.StringVar(&metricsAt, "metrics", "", "show Prometheus the run at this `address`, such as 127.0.0.1:9099, while it goes on")
+	fs.IntVar(&o.Agents, "agents", 0, "have so many agents ('evenkeel bench agent') make the load, each a share (0: this process)")
+	fs.StringVar(&via, "via", "", "with --agents: server for the messages, as `URL` (default: the server that is loaded)")
 	fs.Int64Var(&maxErrors, "max-errors", 0, "failed requests up to which the exit code is 0")
 	load.registerServer(fs)
 	out.registerRun(fs)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -59,14 +58,8 @@ func (s *session) endpoints(ctx context.Context, f *serverFlags, fs *pflag.FlagS
 		if raw == "" {
 			return nil, errors.New(name + ": it is empty; give a URL or HOST:PORT")
 		}
-		if !strings.Contains(raw, "://") {
-			raw = "redis://" + raw
-		}
-		t, err := s.fromURL(name, raw)
+		t, err := s.otherServer(ctx, f, fs, name, raw)
 		if err != nil {
-			return nil, err
-		}
-		if t, err = s.login(ctx, f, fs, t); err != nil {
 			return nil, err
 		}
 		targets = append(targets, t)

@@ -37,6 +37,7 @@ func TestHelpGolden(t *testing.T) {
 		"pipeline":     {"bench", "pipeline", "--help"},
 		"pool":         {"bench", "pool", "--help"},
 		"run":          {"bench", "run", "--help"},
+		"agent":        {"bench", "agent", "--help"},
 		"compare":      {"bench", "compare", "--help"},
 		"slo":          {"bench", "slo", "--help"},
 		"presets":      {"bench", "presets", "--help"},
@@ -78,7 +79,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{"dmo", `did you mean 'evenkeel demo'?`},
 		{"frobnicate", "give bench, demo or version"},
-		{"bench", "bench needs a command: churn, compare, connect"},
+		{"bench", "bench needs a command: agent, churn, compare, connect"},
 		{"bench chrun", `did you mean 'evenkeel bench churn'?`},
 		{"bench churn --parallels 3", "did you mean --parallel?"},
 		{"bench churn --zzzzz", "unknown flag --zzzzz; see 'evenkeel bench churn --help'"},

@@ -20,6 +20,7 @@ type fake struct {
 	load     *bench.RunOptions
 	storm    *bench.StormOptions
 	slo      *bench.SLOOptions
+	agent    *bench.AgentOptions
 	compare  *bench.CompareOptions
 	zones    *bench.ZonesOptions
 	pipeline *bench.PipelineOptions
@@ -117,6 +118,11 @@ func (f *fake) experiments() cli.Experiments {
 			f.compare = &o
 			_, err := f.run(ctx, o.Progress)
 			return &bench.CompareResult{Schema: bench.CompareSchema, Paired: true}, err
+		},
+		Agent: func(ctx context.Context, o bench.AgentOptions) error {
+			f.agent = &o
+			_, err := f.run(ctx, o.Progress)
+			return err
 		},
 		SLO: func(ctx context.Context, o bench.SLOOptions) (*bench.SLOResult, error) {
 			f.slo = &o
